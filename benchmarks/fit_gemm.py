@@ -118,19 +118,23 @@ class Group:
         return [1 / (1 + ((us / best - 1) / NEAR) ** 2) for us in self.us]
 
 
-def read(path: Path) -> list[Group]:
-    """The groups of a file. Raises ValueError for one that was measured on a device of which no rates are known."""
+def read(path: Path, *, plain: bool = False) -> list[Group]:
+    """The groups of a file, with `plain` also their kernels without tasks, to which no rates but their own are fitted.
+
+    Raises ValueError for a file that was measured on a device of which no rates are known.
+    """
     data = json.loads(path.read_text())
     if data["device"] not in DEVICES:
         raise ValueError(f"{path}: measured on {data['device']}, and not on one of {', '.join(DEVICES)}")
     spaces = {name: tuple(_kernel(row)[0] for row in rows) for name, rows in data.get("spaces", {}).items()}
     gpu = DEVICES[data["device"]]
-    return [_group(entry, spaces.get(entry.get("space"), ()), gpu) for entry in data["groups"] if entry["kernels"]]
+    groups = [entry for entry in data["groups"] if entry["kernels"]]
+    return [_group(entry, spaces.get(entry.get("space"), ()), gpu, plain) for entry in groups]
 
 
-def _group(entry: Mapping[str, Any], space: tuple[Kernel, ...], gpu: Gpu) -> Group:
+def _group(entry: Mapping[str, Any], space: tuple[Kernel, ...], gpu: Gpu, plain: bool) -> Group:
     types, shape = Types(**entry["types"]), tuple(entry["shape"])
-    rows = [row for row in entry["kernels"] if row.get("specialized", True)]  # the model has no others
+    rows = [row for row in entry["kernels"] if plain or row.get("specialized", True)]
     rows = [row for row in rows if entry.get("fits") or _fits(_kernel(row)[0], shape, gpu)]
     made = [_kernel(row) for row in rows]
     pitches = tuple(entry.get("pitches") or contiguous(types, *shape))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.gemm_designs --json $OUT/gemm_designs.json [--seconds 190] [--dry]
         [--behind benchmarks/results/gemm_random_h100.json --below 0.93 --least-m 129] [--shipped 3] [--designs REGEX]
-        [--random 30 --seed 101 --least-m 97 --most-m 1100] [--most 9]
+        [--random 30 --seed 101 --least-m 97 --most-m 1100] [--most 9] [--drawn 300 --seed 146 --spread 3]
 
 Each design is a spec, built into a temporary folder, whose kernels are timed on the shapes that it is for; so are the
 kernels of generated/hopper_matmul that its model puts first, and its own pick. All of a shape take turns, in a chain
@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.gemm_kinds import COMMON, DESIGNS, SHAPES
-from benchmarks.gemm_random import PACKAGE, function
+from benchmarks.gemm_random import PACKAGE, addressable, function, problems
 from benchmarks.gemm_times import WRONG, Candidate, Shape, candidates, drawn, group, operands, write
-from tlxgen.families.gemm.model import CUT, Gpu, Kernel, Types
+from tlxgen.families.gemm.cost import CORRECTION, RATES
+from tlxgen.families.gemm.model import CUT, Gpu, Kernel, Times, Types
 
 TURNS = 5
 SHOWN = 6  # designs of a shape that are printed
@@ -95,6 +96,8 @@ class Wanted:
     """Which kernels are timed: of the shipped ones those estimated to take at most `likely` times the best."""
 
     shipped: int = 3
+    expected: int = 0  # more of the shipped ones, which are expected to take least by estimates that are corrected
+    spread: int = 0  # more, drawn from all others that are likely
     most: int = 1 << 30
     alike: int = 1 << 30  # of one design
     likely: float = 1.25
@@ -112,6 +115,15 @@ def random_rows(count: int, seed: int, least_m: int, most_m: int) -> list[tuple[
     """
     some = [x for x in drawn(40 * count, seed) if least_m <= x[0] <= most_m and x[1] % 16 == x[2] % 16 == 0]
     return [(shape, f"row {('row', 'col')[i % 2]}") for i, shape in enumerate(some[:count])]
+
+
+def any_rows(count: int, seed: int) -> list[tuple[Shape, str]]:
+    """Shapes and layouts as `gemm_random` draws them, with rows that TMA can address.
+
+    N and K are both multiples of 16 or neither is, so that less is compiled.
+    """
+    some = [(s, x) for s, x in problems(3 * count, seed) if addressable({"shape": s, "layout": x})]
+    return [(s, x) for s, x in some if s[1] % 16 == s[2] % 16][:count]
 
 
 def behind(record: Path, below: float, least_m: int) -> list[tuple[Shape, str]]:
@@ -168,14 +180,19 @@ def of_model(shape: Shape, layout: str) -> tuple[Types, Gpu, tuple[float, float]
 
 def shipped(shape: Shape, layout: str) -> Iterator[Candidate]:
     """Of the kernels of hopper_matmul those that the model puts first, and with few rows all of few rows."""
-    from tlxgen.families.gemm.model import Times
-
     types, gpu, pitches = of_model(shape, layout)
     known = [c for c in _shipped() if c.module.TIMES.types == types]
-    times = Times([c.kernel for c in known], types, known[0].module.RATES)(shape, gpu, pitches)
+    model = Times([c.kernel for c in known], types, RATES, CORRECTION)
+    times = model(shape, gpu, pitches)
     order = sorted(range(len(known)), key=times.__getitem__)
     likely = [i for i in order if times[i] <= BEST.likely * times[order[0]] and known[i].kernel.load_by in BEST.load_by]
-    likely = likely[: BEST.shipped]
+    likely, others = likely[: BEST.shipped], likely[BEST.shipped :]
+    if BEST.expected:
+        given = model.given(shape, gpu, pitches)
+        some = sorted((*likely, *others), key=lambda i: model.corrected(i, *given))[: BEST.expected]
+        likely += [i for i in some if i not in likely]
+        others = [i for i in others if i not in likely]
+    likely += random.Random(str(shape)).sample(others, min(BEST.spread, len(others)))
     if layout.startswith("col") and shape[0] <= 32:
         apart = [i for i in order if times[i] < math.inf and i not in likely]
         likely += [i for i in apart if known[i].kernel.load_by == "pointers_a" or known[i].kernel.cluster[1] == 4]
@@ -370,6 +387,9 @@ def main() -> None:
     parser.add_argument("--least-m", type=int, default=1)
     parser.add_argument("--most-m", type=int, default=1 << 30)
     parser.add_argument("--random", type=int, help="so many random shapes with rows from --least-m to --most-m instead")
+    parser.add_argument("--drawn", type=int, help="so many random shapes in all layouts instead")
+    parser.add_argument("--expected", type=int, default=0, help="so many more that ship, by corrected estimates")
+    parser.add_argument("--spread", type=int, default=0, help="so many more likely kernels that ship, at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--given", default="", help="these instead, such as 258x448x15104:row:col,100x64x512:row:row")
     parser.add_argument("--shipped", type=int, default=3)
@@ -382,7 +402,7 @@ def main() -> None:
     given = parser.parse_args()
     begin = time.monotonic()
     BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, given.designs
-    BEST.most, BEST.alike = given.most, given.alike
+    BEST.most, BEST.alike, BEST.spread, BEST.expected = given.most, given.alike, given.spread, given.expected
     if given.only_tma:
         BEST.load_by = ("tma",)
     shapes = [*SHAPES]
@@ -391,9 +411,11 @@ def main() -> None:
         shapes = [(tuple(map(int, shape.split("x"))), f"{a} {b}") for shape, a, b in parts]  # type: ignore[misc]
     elif given.random:
         shapes = random_rows(given.random, given.seed, given.least_m, given.most_m)
+    elif given.drawn:
+        shapes = any_rows(given.drawn, given.seed)
     elif given.behind:
         shapes = behind(given.behind, given.below, given.least_m)
-    shapes = shapes[: given.shapes]
+    shapes = shapes[: len(shapes) if given.drawn else given.shapes]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder, shapes)
@@ -401,7 +423,7 @@ def main() -> None:
         plan = [(shape, layout, of_shape(shape, layout, made)) for shape, layout in shapes]
         jobs = jobs_of(plan)
         count = sum(len(found) for _, _, found in plan)
-        print(f"{len(plan)} shapes, {count} times, {len(jobs)} modules to compile, built after "
+        print(f"{len(plan)} shapes, {count} times, {sum(map(len, jobs.values()))} kernels to compile, built after "
               f"{time.monotonic() - begin:.0f} s", flush=True)  # fmt: skip
         if given.dry:
             for shape, layout, found in plan:

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4 import (
     OPERATOR as LEAD,
     outputs,
@@ -199,7 +199,9 @@ KERNELS = (
     (Kernel(tile=(128, 32, 64), stages=6, consumers=1, persistent=False, swap=True, specialized=False), "hopper_matmul_col_col_no_specialized_tma_cooperative_replicate1_exchange_warps4_m1_grid_whole_after_subtiles1", 1),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=False, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=False, b_along_k=True), RATES, CORRECTION
+)
 
 
 # The plain products of this package that gradients are made of: modules, and their functions.
@@ -311,7 +313,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

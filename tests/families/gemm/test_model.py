@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -15,7 +16,18 @@ from hypothesis import strategies as st
 from benchmarks import fit_gemm, gemm_times
 from tlxgen.families.gemm import cost, model
 from tlxgen.families.gemm.cost import MEASURED, RATES
-from tlxgen.families.gemm.model import CUT, Clocks, Gpu, Kernel, Times, Types, lent_slots, part_slots, row_cost
+from tlxgen.families.gemm.model import (
+    CUT,
+    Clocks,
+    Correction,
+    Gpu,
+    Kernel,
+    Times,
+    Types,
+    lent_slots,
+    part_slots,
+    row_cost,
+)
 from tlxgen.families.gemm.plan import build
 from tlxgen.families.gemm.spec import GemmSpec
 
@@ -64,6 +76,12 @@ def drawn_kernel(random: Random) -> Kernel:
     )
 
 
+def drawn_correction(random: Random) -> Correction:
+    widths = 44, 7, 5, 1
+    count = sum((inputs + 1) * units for inputs, units in itertools.pairwise(widths))
+    return Correction(widths, tuple(random.gauss(0, 0.12) for _ in range(count)))
+
+
 def drawn_problem(random: Random) -> tuple[tuple[int, int, int], Gpu, tuple[float, float] | None]:
     m, n, k = (int(math.exp(random.uniform(0, math.log(20000)))) for _ in range(3))
     a, b = (float(random.randrange(0, 128, random.choice([1, 2, 8, 16]))) for _ in range(2))
@@ -79,16 +97,19 @@ def test_c_gives_the_bits_that_python_gives(seed: int, monkeypatch: pytest.Monke
     random = Random(seed)
     along = [random.random() < 0.5 for _ in range(2)]
     types = Types(*random.choice([(2, 2, 2), (1, 1, 2), (2, 2, 4)]), *along, promote=random.random() < 0.2)
-    times = Times([drawn_kernel(random) for _ in range(60)], types, RATES)
+    kernels = [drawn_kernel(random) for _ in range(60)]
+    times, plain = Times(kernels, types, RATES, drawn_correction(random)), Times(kernels, types, RATES)
     problems = [drawn_problem(random) for _ in range(40)]
     in_c = [times(*p) for p in problems]
-    least = [times.least(*p) for p in problems]
+    least, uncorrected = ([x.least(*p) for p in problems] for x in (times, plain))
+    assert (least != uncorrected) == (types.a == types.b == 2 and not types.promote)
     cut = [i for i, kernel in enumerate(times.kernels) if kernel.tail in CUT]
     cuts = [times.cut(i, *p) for i in cut for p in problems]
     assert cut and len({parts for _, parts, _ in cuts}) > 2
     monkeypatch.setattr(model, "compiled", lambda: None)
     assert [times(*p) for p in problems] == in_c
     assert [times.least(*p) for p in problems] == least
+    assert [plain.least(*p) for p in problems] == uncorrected
     assert [times.cut(i, *p) for i in cut for p in problems] == cuts
 
 

@@ -1,12 +1,14 @@
 """What a GEMM costs: the work in a problem, and the model of time (model.py) for plans, to rank variants with.
 
-The rates of the model are data (rates.json) that benchmarks/fit_gemm.py has fitted to measurements.
+The rates of the model are data (rates.json) that benchmarks/fit_gemm.py has fitted to measurements, and so is what it
+is corrected by (correction.json), which benchmarks/learn_gemm.py has learned.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +19,7 @@ from tlxgen.plan import Plan
 
 from . import model
 from .facts import GemmFacts
-from .model import Gpu, Kernel, Rates, Types, contiguous, row_cost
+from .model import Correction, Gpu, Kernel, Rates, Types, contiguous, row_cost
 from .model import estimate as microseconds
 from .ops import OPS
 from .spec import GemmSpec
@@ -48,6 +50,7 @@ USUAL_NK = (
 )
 USUAL = tuple((m, n, k) for m in USUAL_M for n, k in USUAL_NK)
 RATES_FILE = Path(__file__).with_name("rates.json")
+CORRECTION_FILE = Path(__file__).with_name("correction.json")
 
 
 def _read(file: Path) -> tuple[Rates, Gpu]:
@@ -56,7 +59,13 @@ def _read(file: Path) -> tuple[Rates, Gpu]:
     return Rates(**data["fitted"], **data["assumed"]), Gpu(**data["gpu"])
 
 
+def _learned(file: Path) -> Correction:
+    data = json.loads(file.read_text(encoding="utf-8"))
+    return Correction(tuple(data["widths"]), tuple(map(float, " ".join(data["weights"]).split())))
+
+
 RATES, MEASURED = _read(RATES_FILE)
+CORRECTION = _learned(CORRECTION_FILE)
 
 
 def flops(spec: GemmSpec, shape: Shape) -> float:
@@ -162,7 +171,10 @@ def beside() -> dict[str, str]:
     text, in_c = (x.read_text(encoding="utf-8") for x in (path, path.with_suffix(".c")))
     rows = "".join(f"    {name}={value:.6g},\n" for name, value in RATES._asdict().items())
     source = f"# What {MEASURED.name} was measured to do.\n"
-    return {MODEL: f"{text}\n\n{source}RATES = Rates(\n{rows})\n", MODEL_C: in_c}
+    weights = "\n".join(textwrap.wrap(" ".join(f"{x:.4g}" for x in CORRECTION.weights), 116))
+    numbers = f'tuple(map(float, """\n{weights}\n""".split()))'
+    source += f"RATES = Rates(\n{rows})\nCORRECTION = Correction({CORRECTION.widths}, {numbers})\n"
+    return {MODEL: f"{text}\n\n{source}", MODEL_C: in_c}
 
 
 def _tail(facts: GemmFacts) -> str:

@@ -19,7 +19,7 @@ import functools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from math import gcd, inf
+from math import gcd, inf, log, log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,9 @@ MOST_ROUNDS = 4  # of such parts, which a workspace has room for
 STRIPE = 512  # sums that a consumer adds up at a time, of each part
 CUT = ("last", "each")  # tails whose host function cuts any tiles
 TAILS = ("whole", "helped", "split", *CUT)
+LIKELY = 1.2  # times the least estimate: kernels that may be the fastest all the same
+MOST_LIKELY = 16  # of those
+MOST_OFF = 0.25  # by which no logarithm of an estimate is corrected more
 
 
 class Types(NamedTuple):
@@ -136,6 +139,28 @@ class Gpu(NamedTuple):
     l2: int | None = None  # bytes
 
 
+class Correction(NamedTuple):
+    """Logarithms of time over estimate, up to what kernels for one shape have in common, learned of measurements.
+
+    A network of rectified linear units, whose inputs are `Clocks.about` and what `Clocks.facts` says besides.
+    """
+
+    widths: tuple[int, ...]  # how many inputs, and units of each layer; the last has one, which is not rectified
+    weights: tuple[float, ...]  # of each layer a bias for each unit, then for each input a factor for each unit
+
+    def __call__(self, values: Sequence[float]) -> float:
+        """At most MOST_OFF up or down."""
+        at = 0
+        for units in self.widths[1:]:
+            made, at = [*self.weights[at : at + units]], at + units
+            for x in values:
+                if x:
+                    made = [y + w * x for y, w in zip(made, self.weights[at : at + units], strict=True)]
+                at += units
+            values = made if units == 1 else [y if y > 0 else 0.0 for y in made]
+        return min(max(values[0], -MOST_OFF), MOST_OFF)
+
+
 Shape = tuple[int, int, int]  # M, N and K
 Pitches = tuple[float, float]  # bytes from one row of A, and of B, to the next, modulo a line of L2
 Estimate = Callable[[int, int, int, float, float], float]  # by M, N, K, and what a row of A, and of B, costs
@@ -144,14 +169,19 @@ Estimate = Callable[[int, int, int, float, float], float]  # by M, N, K, and wha
 class Times:
     """How long each of some kernels takes for a shape; what the shape does not change is worked out once a device."""
 
-    def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
+    def __init__(
+        self, kernels: Sequence[Kernel], types: Types, rates: Rates, correction: Correction | None = None
+    ) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
+        learned = types.a == types.b == 2 and types.rows == ROW and not types.promote
+        self.correction = correction if learned else None
         there = {(x.swap, x.cluster, x.tail, *x.tile) for x in kernels if x.whole}
         narrower = [(x.swap, x.cluster, x.tail, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
         self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
         self.cutting: dict[tuple[int, Gpu, int, int], tuple[Clocks, Any]] = {}  # of kernels whose host functions asked
+        self.in_c: tuple[Any, Any] | None = None
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
         """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
@@ -170,13 +200,34 @@ class Times:
         ]
 
     def least(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> int:
-        """The index of the kernel that takes least, the first of several; C estimates only those that may be it."""
-        if (in_c := compiled()) is None:
-            times = self(shape, gpu, pitches)
-            return min(range(len(times)), key=times.__getitem__)
+        """The index of the kernel that is expected to take least, the first of several.
+
+        It is one of the LIKELY ones, by estimates that are corrected. C estimates only those that may be it.
+        """
         extents, costs, key = self.given(shape, gpu, pitches)
-        room = (ctypes.c_double * len(self.kernels))()
-        return in_c.least_of(self.numbers(*key), len(room), *extents, *costs, room)  # type: ignore[no-any-return]
+        if (in_c := compiled()) is not None:
+            room = (ctypes.c_double * (2 * len(self.kernels)))()
+            return in_c.least_of(self.numbers(*key), len(self.kernels), *extents, *costs, room, *self.network())  # type: ignore[no-any-return]
+        times = self(shape, gpu, pitches)
+        order = sorted(range(len(times)), key=times.__getitem__)
+        if self.correction is None or times[order[0]] == inf:
+            return order[0]
+        likely = [i for i in order[:MOST_LIKELY] if times[i] <= LIKELY * times[order[0]]]
+        return min(likely, key=lambda i: (self.corrected(i, extents, costs, key), i))
+
+    def corrected(self, index: int, extents: Shape, costs: Pitches, key: tuple[Gpu, int, int]) -> float:
+        """Logarithm of the microseconds that a kernel is expected to take, up to what all have in common."""
+        assert self.correction is not None
+        clocks = self.of(*key)[index]
+        us, facts = clocks.facts(*extents, *costs)
+        return log(us) + self.correction([*clocks.about(self.types), *facts])
+
+    def network(self) -> tuple[Any, Any]:
+        """The correction for C: how many inputs and units, and weights; no inputs where there is none."""
+        if self.in_c is None:
+            widths, weights = self.correction or ((0,), ())
+            self.in_c = (ctypes.c_longlong * (len(widths) + 1))(*widths), (ctypes.c_double * len(weights))(*weights)
+        return self.in_c
 
     def given(self, shape: Shape, gpu: Gpu, pitches: Pitches | None) -> tuple[Shape, Pitches, tuple[Gpu, int, int]]:
         """Extents of at least 1, what a row of A and of B costs, and the key of what the shape does not change."""
@@ -196,7 +247,7 @@ class Times:
         """The same for C, an array."""
         key = gpu, a_bytes, b_bytes
         if key not in self.arrays:
-            rows = [x.numbers(w) for x, w in zip(self.of(*key), self.widths, strict=True)]
+            rows = [x.numbers(w, self.types) for x, w in zip(self.of(*key), self.widths, strict=True)]
             self.arrays[key] = (ctypes.c_double * (len(rows) * len(NUMBERS)))(*sum(rows, []))
         return self.arrays[key]
 
@@ -207,7 +258,8 @@ class Times:
         key = index, gpu, *(widths := (widest(a_pitch), widest(b_pitch)))
         if key not in self.cutting:
             clocks = Clocks(self.kernels[index], self.types, gpu, self.rates, *widths)
-            self.cutting[key] = clocks, (ctypes.c_double * len(NUMBERS))(*clocks.numbers(self.widths[index]))
+            numbers = clocks.numbers(self.widths[index], self.types)
+            self.cutting[key] = clocks, (ctypes.c_double * len(NUMBERS))(*numbers)
         clocks, numbers = self.cutting[key]
         if (in_c := compiled()) is None:
             return clocks.cut(*given)
@@ -258,9 +310,11 @@ OF_RATES = (
 )
 ADDED = (
     "width", "tail", "a_width", "b_width", "sum", "stripe_sums", "limit_parts", "limit_rounds", "spare",
+    "likely", "most_likely", "most_off",
 )
 # fmt: on
-NUMBERS = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED
+ABOUT = tuple(f"about_{i}" for i in range(22))
+NUMBERS = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED + ABOUT
 
 
 @functools.cache
@@ -273,14 +327,14 @@ def compiled() -> ctypes.CDLL | None:
         from triton.runtime.build import compile_so_from_src  # which keeps what it has compiled
 
         text = kernel + Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
-        flags = ["-O2", "-ffp-contract=off", "-lm"]
+        flags = ["-O3", "-ffp-contract=off", "-lm"]
         library = ctypes.CDLL(compile_so_from_src(text, "gemm_times", ccflags=flags))
     except (ImportError, OSError, RuntimeError, subprocess.CalledProcessError):
         return None
     number, count, array = ctypes.c_double, ctypes.c_longlong, ctypes.POINTER(ctypes.c_double)
     library.times.restype, library.least_of.restype, library.cut.restype = None, count, None
-    for function in library.times, library.least_of:
-        function.argtypes = [array, count, count, count, count, number, number, array]
+    given: list[Any] = [array, count, count, count, count, number, number, array]
+    library.times.argtypes, library.least_of.argtypes = given, [*given, ctypes.POINTER(count), array]
     library.cut.argtypes = [array, count, count, count, number, number, ctypes.POINTER(count)]
     return library
 
@@ -383,12 +437,13 @@ class Clocks:
         self.longer = rates.needless if any(x and along and width >= 16 for x, along, width in operands) else 1.0
         self.longer *= rates.along_k if cluster_k > 1 else 1.0
 
-    def numbers(self, width: int) -> list[float]:
+    def numbers(self, width: int, types: Types) -> list[float]:
         """What model.c is given, in the order of NUMBERS; `width`: columns, if a narrower kernel may do as well."""
         found = [getattr(self, x) for x in OF_CLOCKS]
         found += [getattr(self.kernel, x) for x in OF_KERNEL] + [getattr(self.rates, x) for x in OF_RATES]
         found += [width, TAILS.index(self.kernel.tail), *self.widths, SUM, STRIPE, MOST_PARTS, MOST_ROUNDS, SPARE]
-        return [float(x) for x in found]
+        found += [LIKELY, MOST_LIKELY, MOST_OFF]
+        return [float(x) for x in found] + self.about(types)
 
     def microseconds(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
         """Of a launch; infinite where the kernel cannot load such rows."""
@@ -416,6 +471,39 @@ class Clocks:
         if kernel.split > 1:
             total += SUM * m * n * (self.parts + 1) / (ctas * self.rates.l2 / 2)
         return total, items * slots * self.ideal / ctas
+
+    def about(self, types: Types) -> list[float]:
+        """What the correction is told of the kernel itself: extents as powers of two, and what it has or has not."""
+        kernel, swap = self.kernel, self.kernel.swap
+        along_k = (types.b_along_k, types.a_along_k) if swap else (types.a_along_k, types.b_along_k)
+        sizes = (self.block_m, self.block_n, self.block_k, kernel.stages, self.cluster_m, self.cluster_n)
+        slot = self.a_slot * self.block_m / self.cluster_n + self.b_slot * self.block_n / self.cluster_m
+        flags = (swap, kernel.whole, kernel.overlap, kernel.specialized, *along_k, *map(bool, self.widths))
+        found = [*map(log2, sizes), log2(kernel.cluster[2]), log2(slot), kernel.consumers, self.boxes]
+        return [*map(float, found), *map(float, flags), *(float(kernel.tail == x) for x in TAILS[1:])]
+
+    def facts(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> tuple[float, list[float]]:
+        """Microseconds of a launch, and what the correction is told of it beside `about`."""
+        total, busy = self(m, n, k, a_cost, b_cost)
+        us = total * self.longer / (self.mhz * (1 - self.rates.throttle * busy / total)) + self.fixed
+        rows, across, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
+        whole, parts, part = (
+            self.shared_out(m, tiles, slots, slot_of)[1] if self.kernel.tail in CUT else Cut(tiles, 1, slots)
+        )
+        items = (whole + (tiles - whole) * parts) * self.parts
+        rounds = -(-items // self.ctas)
+        if self.kernel.swap:
+            a_cost, b_cost = b_cost, a_cost
+        return us, [
+            *(log2(rows), log2(across), log2(k), a_cost, b_cost),
+            *(log2(items), log2(items / self.ctas), items / (rounds * self.ctas), log2(parts * self.parts)),
+            *(log2(rounds * (slots if whole else part)), log2(us), busy / total),
+            rows * across / (tiles * self.block_m * self.block_n),
+            *(rows % self.block_m / self.block_m, across % self.block_n / self.block_n),
+            k % self.block_k / self.block_k,
+            *(log2(tiles), log2(slots), 1 / rounds, min(log2(rows), log2(across))),
+            *(items / self.ctas if items < 8 * self.ctas else 8.0, float(parts * self.parts)),
+        ]
 
     def cut(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> Cut:
         """How a shape's tiles are shared out, of a kernel whose tail is one of CUT."""

@@ -1,0 +1,234 @@
+"""Learns by what the GEMM model of time is off, of measured kernels, and says how much longer its picks take.
+
+    python -m benchmarks.learn_gemm benchmarks/results/gemm_*.json [--write] [--no-cross]
+
+Files are those of gemm_times.py and gemm_designs.py: groups of kernels that one run has timed in turns on one shape.
+What is learned are logarithms of time over estimate, up to what a group has in common, by a network of rectified
+linear units (`Correction` in tlxgen/families/gemm/model.py). Eight networks, each begun from other weights, learn of
+the measurements; a smaller one, which ships, learns their mean on many more shapes, which nobody has measured.
+`--write` puts it where `build` reads it (tlxgen/families/gemm/correction.json).
+
+For shapes that were left out of it, drawn as users have them (gemm_designs.py `--drawn`), this prints how much longer
+the picked kernel takes than the fastest of its group, with the correction and without. Needs no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks import fit_gemm
+from benchmarks.gemm_designs import BEST, of_model, shipped
+from benchmarks.gemm_random import problems
+from tlxgen.families.gemm import cost
+from tlxgen.families.gemm.model import LIKELY, MOST_OFF, Clocks, Kernel, row_cost, widest
+
+TEACHERS, TEACHER, STUDENT = 8, (32, 16), (24, 12)  # networks that learn of measurements, and units of their layers
+EPOCHS, BATCH, RATE = 60, 64, 3e-3
+DECAY = 0.1  # of the teachers' weights
+NEAR = 0.25  # a kernel that takes so much longer than the fastest of its group counts half
+MOST = 0.3  # no kernel counts as further off
+UNMEASURED = 2500  # shapes on which the student hears the teachers, too
+FOLDS = 5  # of the shapes drawn as users have them, each of which is left out once
+DRAWN = "drawn"  # in the names of their files
+
+
+class Group(NamedTuple):
+    """Kernels for one shape: what the correction is told of each, and logarithms of estimates and measured times."""
+
+    shape: tuple[int, int, int]
+    drawn: bool
+    inputs: list[list[float]]
+    estimates: list[float] = []
+    times: list[float] = []
+
+
+Network = Callable[[Tensor], Tensor]  # of inputs, a row each
+
+
+def read(path: Path) -> list[Group]:
+    """The groups of a file that say something of picks: in a chain, of three kernels and more, by bf16 or fp16."""
+    found = []
+    for group in fit_gemm.read(path, plain=True):
+        fastest: dict[Kernel, float] = {}
+        for kernel, us in zip(group.kernels, group.us, strict=True):
+            fastest[kernel] = min(us, fastest.get(kernel, math.inf))
+        rows, widths = [row_cost(x, cost.RATES) for x in group.pitches], [*map(widest, group.pitches)]
+        made = Group(group.shape, DRAWN in path.name, [], [], [])
+        for kernel, us in fastest.items():
+            clocks = Clocks(kernel, group.types, group.gpu, cost.RATES, *widths)
+            if clocks.can_load:
+                estimate, facts = clocks.facts(*group.shape, *rows)
+                made.inputs.append([*clocks.about(group.types), *facts])
+                made.estimates.append(math.log(estimate))
+                made.times.append(math.log(us))
+        if group.chain and group.types.a == group.types.b == 2 and len(made.times) >= 3:
+            found.append(made)
+    return found
+
+
+def unmeasured(count: int, seed: int = 9001) -> list[Group]:
+    """Kernels that ship for random shapes: those that the model puts first, and some others that are likely."""
+    found = []
+    BEST.shipped, BEST.spread, BEST.likely = 12, 4, 1.4
+    for shape, layout in problems(count, seed):
+        types, gpu, pitches = of_model(shape, layout)
+        rows, widths = [row_cost(x, cost.RATES) for x in pitches], [*map(widest, pitches)]
+        inputs = []
+        for candidate in shipped(shape, layout):
+            clocks = Clocks(candidate.kernel, types, gpu, cost.RATES, *widths)
+            if clocks.can_load:
+                inputs.append([*clocks.about(types), *clocks.facts(*shape, *rows)[1]])
+        if inputs:
+            found.append(Group(shape, True, inputs))
+    return found
+
+
+def centred(values: Tensor, weights: Tensor, group: Tensor) -> Tensor:
+    """Less the mean of its group, each."""
+    sums, total = (torch.zeros(int(group.max()) + 1).index_add_(0, group, x) for x in (weights * values, weights))
+    return values - (sums / total)[group]
+
+
+def learn(
+    groups: Sequence[Group], wanted: Sequence[Tensor], weights: Sequence[Tensor], units: Sequence[int],
+    scale: tuple[Tensor, Tensor], epochs: int, decay: float, seed: int,
+) -> nn.Sequential:  # fmt: skip
+    """A network that gives `wanted` up to what the kernels of a group have in common; its inputs are scaled."""
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    inputs = [(torch.tensor(group.inputs) - scale[0]) / scale[1] for group in groups]
+    layers: list[nn.Module] = []
+    for before, after in zip((inputs[0].shape[1], *units), units, strict=False):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    network = nn.Sequential(*layers, nn.Linear(units[-1], 1))
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=decay)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
+    order = [*range(len(groups))]
+    for _ in range(epochs):
+        rng.shuffle(order)
+        for i in range(0, len(order), BATCH):
+            some = order[i : i + BATCH]
+            group = torch.repeat_interleave(torch.tensor([len(wanted[j]) for j in some]))
+            weight = torch.cat([weights[j] for j in some])
+            said = centred(network(torch.cat([inputs[j] for j in some]))[:, 0], weight, group)
+            off = said - torch.cat([wanted[j] for j in some])
+            loss = 100 * (weight * off * off).mean()
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        schedule.step()
+    return network
+
+
+def taught(groups: Sequence[Group], others: Sequence[Group]) -> tuple[nn.Sequential, tuple[Tensor, Tensor]]:
+    """The network that ships, and the mean and the spread of inputs by which its own are scaled."""
+    every = torch.cat([torch.tensor(group.inputs) for group in groups])
+    scale = every.mean(0), every.std(0) + 1e-6
+    wanted, weights = [], []
+    for group in groups:
+        times = torch.tensor(group.times)
+        weight = 1 / (1 + ((times - times.min()).expm1() / NEAR) ** 2)
+        off = centred(times - torch.tensor(group.estimates), weight, torch.zeros(len(times), dtype=torch.int64))
+        wanted.append(off.clamp(-MOST, MOST))
+        weights.append(weight)
+    teachers = [learn(groups, wanted, weights, TEACHER, scale, EPOCHS, DECAY, seed) for seed in range(TEACHERS)]
+    heard, said = [*groups, *others], []
+    with torch.no_grad():
+        for group in heard:
+            inputs = (torch.tensor(group.inputs) - scale[0]) / scale[1]
+            mean = sum(teacher(inputs)[:, 0] for teacher in teachers) / TEACHERS
+            said.append(mean - mean.mean())
+    student = learn(heard, said, [*map(torch.ones_like, said)], STUDENT, scale, 2 * EPOCHS // 3, 1e-3, 0)
+    return student, scale
+
+
+def losses(groups: Sequence[Group], network: Network | None) -> list[float]:
+    """How much longer the pick of each group takes than the fastest."""
+    found = []
+    for group in groups:
+        least, off = min(group.estimates), [0.0] * len(group.times)
+        if network is not None:
+            with torch.no_grad():
+                off = network(torch.tensor(group.inputs)).clamp(-MOST_OFF, MOST_OFF).tolist()
+        expected = [
+            estimate + x if estimate <= least + math.log(LIKELY) else math.inf
+            for estimate, x in zip(group.estimates, off, strict=True)
+        ]
+        found.append(math.exp(group.times[expected.index(min(expected))] - min(group.times)))
+    return found
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    order = sorted(values)
+    return {
+        "groups": len(order),
+        "loss_mean": round(statistics.geometric_mean(order), 4),
+        "loss_95th": round(order[len(order) * 19 // 20], 3),
+        "loss_worst": round(order[-1], 3),
+        "above_a_tenth": round(sum(x > 1.1 for x in order) / len(order), 3),
+    }
+
+
+def scaled(student: nn.Sequential, scale: tuple[Tensor, Tensor]) -> Network:
+    return lambda inputs: student((inputs - scale[0]) / scale[1])[:, 0]
+
+
+def cross(groups: Sequence[Group], others: Sequence[Group]) -> dict[str, Any]:
+    """The losses on shapes drawn as users have them, each left out of what was learned."""
+    shapes = sorted({group.shape for group in groups if group.drawn})
+    random.Random(1).shuffle(shapes)
+    with_it, without = [], []
+    for fold in range(FOLDS):
+        left_out = set(shapes[fold::FOLDS])
+        student, scale = taught([group for group in groups if group.shape not in left_out], others)
+        some = [group for group in groups if group.drawn and group.shape in left_out]
+        with_it += losses(some, scaled(student, scale))
+        without += losses(some, None)
+        print(f"fold {fold}: {summary(without)} -> {summary(with_it)}", flush=True)
+    return {"without": summary(without), "with": summary(with_it)}
+
+
+def written(student: nn.Sequential, scale: tuple[Tensor, Tensor]) -> tuple[list[int], list[float]]:
+    """Widths and weights as `Correction` has them: of inputs that are not scaled."""
+    widths, weights = [len(scale[0])], list[float]()
+    for layer in (x for x in student if isinstance(x, nn.Linear)):
+        factors, bias = layer.weight.detach().double(), layer.bias.detach().double()
+        if not weights:
+            factors = factors / scale[1]
+            bias = bias - factors @ scale[0].double()
+        widths.append(len(bias))
+        weights += [*bias.tolist(), *factors.T.flatten().tolist()]
+    return widths, weights
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--no-cross", action="store_true", help="skip what leaves shapes out")
+    given = parser.parse_args()
+    groups = [group for path in given.files for group in read(path)]
+    others = unmeasured(UNMEASURED)
+    print(f"{len(groups)} groups, {sum(len(x.times) for x in groups)} times, {len({x.shape for x in groups})} shapes")
+    record: dict[str, Any] = {"learned_of": [path.name for path in given.files]}
+    if not given.no_cross:
+        record["error_on_shapes_left_out"] = cross(groups, others)
+    if given.write:
+        widths, weights = written(*taught(groups, others))
+        lines = textwrap.wrap(" ".join(f"{x:.4g}" for x in weights), 116)
+        cost.CORRECTION_FILE.write_text(json.dumps({**record, "widths": widths, "weights": lines}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
