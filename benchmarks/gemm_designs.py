@@ -102,6 +102,7 @@ class Wanted:
     alike: int = 1 << 30  # of one design
     likely: float = 1.25
     designs: str = ""
+    alone: bool = False  # without the function's own pick, and without torch a second time
     load_by: Sequence[str] = ("tma", "pointers", "pointers_a", "pointers_b")
 
 
@@ -286,7 +287,7 @@ def timed(
     out = torch.empty((m, n), device="cuda", dtype=torch.bfloat16)
     right = torch.mm(*inputs[0]).float()
     norm = float(right.norm())
-    calls: dict[str, Any] = {"picked": functools.partial(host, out=out)}
+    calls: dict[str, Any] = {} if BEST.alone else {"picked": functools.partial(host, out=out)}
     calls |= {name: functools.partial(c.host, config=c.config, out=out) for name, c in found}
     timers = {}
     for name, call in calls.items():
@@ -302,7 +303,7 @@ def timed(
             continue
         runs = [functools.partial(call, a, b) for a, b in inputs]
         timers[name] = gpu.chain(runs, max(5.0, gpu.roughly(runs[0])))
-    for name in ("torch", "again"):
+    for name in ("torch", *(["again"] if not BEST.alone else [])):
         runs = [functools.partial(torch.mm, a, b, out=out) for a, b in inputs]
         timers[name] = gpu.chain(runs, max(5.0, gpu.roughly(runs[0])))
     timers["link"] = gpu.link()
@@ -360,17 +361,21 @@ def measured(plan: Sequence[tuple[Shape, str, list[Found]]], file: Path, end: fl
             plain = {} if "plain" not in name else {"specialized": False}
             rows_of.append({"design": name, **plain, **one})
         assert types == module.TIMES.types
-        entry |= {"cublas": kernels_of(functools.partial(torch.mm, *operand))}
-        entry |= {"kernels": rows_of, "torch_us": us["torch"], "again_us": us["again"], "picked_us": us["picked"]}
+        if not BEST.alone:
+            entry |= {"cublas": kernels_of(functools.partial(torch.mm, *operand))}
+        entry |= {"kernels": rows_of, "torch_us": us["torch"]}
+        entry |= {f"{name}_us": us[name] for name in ("again", "picked") if name in us}
         groups.append({k: round(v, 3) if isinstance(v, float) else v for k, v in entry.items()})
         write(file, gpu.name, groups)
         off = link if us["torch"] < HELD else 0.0
         ratio = {name: (us["torch"] + off) / (value + off) for name, value in us.items()}
         best = sorted(of_name, key=us.__getitem__)
-        ratios["picked"].append(ratio["picked"])
-        ratios["best of all"].append(max(ratio[best[0]], ratio["picked"]))
+        ratios["picked"] += [ratio["picked"]] if "picked" in ratio else []
+        ratios["best of all"].append(max(ratio[best[0]], ratio.get("picked", 0.0)))
         shown = ", ".join(f"{name} {us[name]:.2f}" for name in best[:SHOWN])
-        told = f"torch {us['torch']:.2f} ({us['again']:.2f}) picked {us['picked']:.2f} ({ratio['picked']:.2f})"
+        told = f"torch {us['torch']:.2f}"
+        if not BEST.alone:
+            told += f" ({us['again']:.2f}) picked {us['picked']:.2f} ({ratio['picked']:.2f})"
         print(f"{'x'.join(map(str, shape))} {layout}: {told} best {ratio[best[0]]:.2f}: {shown}", flush=True)
     for what, values in ratios.items():
         if values:
@@ -396,6 +401,7 @@ def main() -> None:
     parser.add_argument("--likely", type=float, default=1.25)
     parser.add_argument("--most", type=int, default=BEST.most, help="only so many designs of a shape, by the model")
     parser.add_argument("--alike", type=int, default=BEST.alike, help="only so many tiles of one design")
+    parser.add_argument("--alone", action="store_true", help="no pick of the function, and torch once")
     parser.add_argument("--only-tma", action="store_true", help="no kernels whose threads copy operands")
     parser.add_argument("--designs", default="", help="only designs in whose names this pattern is found; - for none")
     parser.add_argument("--dry", action="store_true", help="without a GPU: builds, and lists what would be timed")
@@ -403,6 +409,7 @@ def main() -> None:
     begin = time.monotonic()
     BEST.shipped, BEST.likely, BEST.designs = given.shipped, given.likely, given.designs
     BEST.most, BEST.alike, BEST.spread, BEST.expected = given.most, given.alike, given.spread, given.expected
+    BEST.alone = given.alone
     if given.only_tma:
         BEST.load_by = ("tma",)
     shapes = [*SHAPES]

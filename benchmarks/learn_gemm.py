@@ -31,7 +31,7 @@ from benchmarks import fit_gemm
 from benchmarks.gemm_designs import BEST, of_model, shipped
 from benchmarks.gemm_random import problems
 from tlxgen.families.gemm import cost
-from tlxgen.families.gemm.model import LIKELY, MOST_OFF, Clocks, Kernel, row_cost, widest
+from tlxgen.families.gemm.model import LIKELY, Clocks, Correction, Kernel, row_cost, widest
 
 TEACHERS, TEACHER, STUDENT = 8, (32, 16), (24, 12)  # networks that learn of measurements, and units of their layers
 EPOCHS, BATCH, RATE = 60, 64, 3e-3
@@ -53,7 +53,7 @@ class Group(NamedTuple):
     times: list[float] = []
 
 
-Network = Callable[[Tensor], Tensor]  # of inputs, a row each
+Network = Callable[[list[float]], float]  # of the inputs of a kernel
 
 
 def read(path: Path) -> list[Group]:
@@ -157,10 +157,7 @@ def losses(groups: Sequence[Group], network: Network | None) -> list[float]:
     """How much longer the pick of each group takes than the fastest."""
     found = []
     for group in groups:
-        least, off = min(group.estimates), [0.0] * len(group.times)
-        if network is not None:
-            with torch.no_grad():
-                off = network(torch.tensor(group.inputs)).clamp(-MOST_OFF, MOST_OFF).tolist()
+        least, off = min(group.estimates), [network(x) if network else 0.0 for x in group.inputs]
         expected = [
             estimate + x if estimate <= least + math.log(LIKELY) else math.inf
             for estimate, x in zip(group.estimates, off, strict=True)
@@ -180,10 +177,6 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def scaled(student: nn.Sequential, scale: tuple[Tensor, Tensor]) -> Network:
-    return lambda inputs: student((inputs - scale[0]) / scale[1])[:, 0]
-
-
 def cross(groups: Sequence[Group], others: Sequence[Group]) -> dict[str, Any]:
     """The losses on shapes drawn as users have them, each left out of what was learned."""
     shapes = sorted({group.shape for group in groups if group.drawn})
@@ -191,16 +184,16 @@ def cross(groups: Sequence[Group], others: Sequence[Group]) -> dict[str, Any]:
     with_it, without = [], []
     for fold in range(FOLDS):
         left_out = set(shapes[fold::FOLDS])
-        student, scale = taught([group for group in groups if group.shape not in left_out], others)
+        network = correction(*taught([group for group in groups if group.shape not in left_out], others))
         some = [group for group in groups if group.drawn and group.shape in left_out]
-        with_it += losses(some, scaled(student, scale))
+        with_it += losses(some, network)
         without += losses(some, None)
         print(f"fold {fold}: {summary(without)} -> {summary(with_it)}", flush=True)
     return {"without": summary(without), "with": summary(with_it)}
 
 
-def written(student: nn.Sequential, scale: tuple[Tensor, Tensor]) -> tuple[list[int], list[float]]:
-    """Widths and weights as `Correction` has them: of inputs that are not scaled."""
+def correction(student: nn.Sequential, scale: tuple[Tensor, Tensor]) -> Correction:
+    """The network as the model has it: its inputs are not scaled, and weights have four digits."""
     widths, weights = [len(scale[0])], list[float]()
     for layer in (x for x in student if isinstance(x, nn.Linear)):
         factors, bias = layer.weight.detach().double(), layer.bias.detach().double()
@@ -209,7 +202,7 @@ def written(student: nn.Sequential, scale: tuple[Tensor, Tensor]) -> tuple[list[
             bias = bias - factors @ scale[0].double()
         widths.append(len(bias))
         weights += [*bias.tolist(), *factors.T.flatten().tolist()]
-    return widths, weights
+    return Correction(tuple(widths), tuple(float(f"{x:.4g}") for x in weights))
 
 
 def main() -> None:
@@ -225,9 +218,12 @@ def main() -> None:
     if not given.no_cross:
         record["error_on_shapes_left_out"] = cross(groups, others)
     if given.write:
-        widths, weights = written(*taught(groups, others))
-        lines = textwrap.wrap(" ".join(f"{x:.4g}" for x in weights), 116)
-        cost.CORRECTION_FILE.write_text(json.dumps({**record, "widths": widths, "weights": lines}, indent=1) + "\n")
+        made = correction(*taught(groups, others))
+        record["error"] = summary(losses([group for group in groups if group.drawn], made))
+        lines = textwrap.wrap(" ".join(f"{x:.4g}" for x in made.weights), 116)
+        cost.CORRECTION_FILE.write_text(
+            json.dumps({**record, "widths": made.widths, "weights": lines}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -298,9 +298,9 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 OF_CLOCKS = (
     "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group",
     "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot",
-    "b_slot", "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "producing", "latency", "cold", "between",
-    "around", "most_parts", "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root",
-    "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
+    "b_slot", "b_start", "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "producing", "latency", "cold",
+    "between", "around", "most_parts", "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix",
+    "mix_root", "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
 )
 OF_KERNEL = (
     "swap", "split", "ahead", "edge",
@@ -404,6 +404,8 @@ class Clocks:
         # are neighbours in memory, in boxes of 64 alone, the last of which reaches beyond the tile.
         over = -block_n % ROW if kernel.whole and not along_k[1] else 0
         self.reach = block_n + over
+        # Such boxes begin where a tile does, which need not be where a line of L2 does.
+        self.b_start = row_cost(block_n * self.b, rates) if kernel.whole and not along_k[1] else 1.0
         boxes = self.reach // ROW + (self.reach % ROW).bit_count()
         self.boxes = (boxes - 1) * rates.box if kernel.whole else 0.0
         self.producing = rates.producing + boxes * rates.box * kernel.whole
@@ -495,7 +497,7 @@ class Clocks:
         if self.kernel.swap:
             a_cost, b_cost = b_cost, a_cost
         return us, [
-            *(log2(rows), log2(across), log2(k), a_cost, b_cost),
+            *(log2(rows), log2(across), log2(k), a_cost, max(b_cost, self.b_start)),
             *(log2(items), log2(items / self.ctas), items / (rounds * self.ctas), log2(parts * self.parts)),
             *(log2(rounds * (slots if whole else part)), log2(us), busy / total),
             rows * across / (tiles * self.block_m * self.block_n),
@@ -521,6 +523,7 @@ class Clocks:
             m, n, a_cost, b_cost = n, m, b_cost, a_cost
         if any(self.widths):  # threads copy at their own pace
             a_cost, b_cost = (1.0 if x else cost for x, cost in zip(self.widths, (a_cost, b_cost), strict=True))
+        b_cost = max(b_cost, self.b_start)
         block_m, block_n = self.block_m, self.block_n
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
