@@ -38,6 +38,7 @@ EPOCHS, BATCH, RATE = 60, 64, 3e-3
 DECAY = 0.1  # of the teachers' weights
 NEAR = 0.25  # a kernel that takes so much longer than the fastest of its group counts half
 MOST = 0.3  # no kernel counts as further off
+USERS = 3  # times that shapes count which were drawn as users have them; others were chosen since picks were wrong
 UNMEASURED = 2500  # shapes on which the student hears the teachers, too
 FOLDS = 5  # of the shapes drawn as users have them, each of which is left out once
 DRAWN = "drawn"  # in the names of their files
@@ -141,7 +142,7 @@ def taught(groups: Sequence[Group], others: Sequence[Group]) -> tuple[nn.Sequent
         weight = 1 / (1 + ((times - times.min()).expm1() / NEAR) ** 2)
         off = centred(times - torch.tensor(group.estimates), weight, torch.zeros(len(times), dtype=torch.int64))
         wanted.append(off.clamp(-MOST, MOST))
-        weights.append(weight)
+        weights.append(weight * (USERS if group.drawn else 1))
     teachers = [learn(groups, wanted, weights, TEACHER, scale, EPOCHS, DECAY, seed) for seed in range(TEACHERS)]
     heard, said = [*groups, *others], []
     with torch.no_grad():

@@ -42,6 +42,7 @@ static Problem problem(const Kernel *x, Count m, Count n, Count k, double a_cost
     }
     if (x->a_width) a_cost = 1; /* threads copy at their own pace */
     if (x->b_width) b_cost = 1;
+    if (x->b_start > b_cost) b_cost = x->b_start;
     Count block_m = (Count)x->block_m, block_n = (Count)x->block_n, parts = (Count)x->parts;
     p.m = m, p.n = n, p.k = k;
     p.tiles_m = over(m, (Count)x->rows) * (Count)x->cluster_m;
@@ -239,7 +240,8 @@ static double corrected(const Kernel *x, Count m, Count n, Count k, double a_cos
     double values[INPUTS], high = of.p.m, wide = of.p.n, log_high = log2(high), log_wide = log2(wide);
     for (const double *about = &x->about_0; about <= &x->about_21; about++) values[i++] = *about;
     values[i++] = log_high, values[i++] = log_wide, values[i++] = log2(k);
-    values[i++] = x->swap ? b_cost : a_cost, values[i++] = x->swap ? a_cost : b_cost;
+    double wide_cost = x->swap ? a_cost : b_cost;
+    values[i++] = x->swap ? b_cost : a_cost, values[i++] = wide_cost > x->b_start ? wide_cost : x->b_start;
     values[i++] = log2(items), values[i++] = log2((double)items / ctas);
     values[i++] = (double)items / (rounds * ctas), values[i++] = log2(parts * (Count)x->parts);
     values[i++] = log2(rounds * (whole ? of.p.slots : of.cut.slots)), values[i++] = log2(of.us), values[i++] = of.busy;

@@ -117,7 +117,7 @@ def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Sh
         yield (rows, tiles * item - 8, more * long * k - 8)
     if each:  # 15 parts where there are SMs for 16: shares differ; and fewer rows than shares
         yield (m, item - 8, 15 * math.ceil(long / 16) * k - 8)
-        if spec.tasks.mma.replicate == 1:
+        if spec.tasks.mma.replicate == 1 or spec.tasks.mma.exchange:
             yield (1, 4 * item - 8, long * k - 8)
 
 
