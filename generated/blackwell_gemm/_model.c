@@ -42,6 +42,7 @@ static Problem problem(const Kernel *x, Count m, Count n, Count k, double a_cost
     }
     if (x->a_width) a_cost = 1; /* threads copy at their own pace */
     if (x->b_width) b_cost = 1;
+    if (x->b_start > b_cost) b_cost = x->b_start;
     Count block_m = (Count)x->block_m, block_n = (Count)x->block_n, parts = (Count)x->parts;
     p.m = m, p.n = n, p.k = k;
     p.tiles_m = over(m, (Count)x->rows) * (Count)x->cluster_m;
@@ -147,22 +148,36 @@ static double last_round(const Kernel *x, const Problem *p, Count left) {
     return slots * slot_of(x, p, left, (Count)x->parts);
 }
 
-static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
-    Problem p = problem(x, m, n, k, a_cost, b_cost);
-    Count ctas = (Count)x->ctas, parts = (Count)x->parts, items = p.tiles_m * p.tiles_n * parts;
+/* A launch: microseconds, for which share of it tensor cores have products, and how tiles are shared out. */
+typedef struct {
+    double us, busy;
+    Problem p;
+    Cut cut;
+} Launch;
+
+static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
+    Launch made = {.p = problem(x, m, n, k, a_cost, b_cost)};
+    const Problem *p = &made.p;
+    Count ctas = (Count)x->ctas, parts = (Count)x->parts, tiles = p->tiles_m * p->tiles_n, items = tiles * parts;
     double total;
+    made.cut = (Cut){tiles, 1, p->slots};
     if ((Count)x->tail >= LAST) {
-        Cut chosen;
-        total = shared_out(x, &p, m, &chosen);
+        total = shared_out(x, p, m, &made.cut);
     } else {
         Count rounds = items / ctas, left = items % ctas;
-        total = rounds ? rounds * (p.slots * slot_of(x, &p, ctas, parts) + x->between) : 0;
-        if (left) total += last_round(x, &p, left) + x->between;
+        total = rounds ? rounds * (p->slots * slot_of(x, p, ctas, parts) + x->between) : 0;
+        if (left) total += last_round(x, p, left) + x->between;
     }
     total += x->around - x->between;
-    if (x->split > 1) total += (Count)x->sum * p.m * p.n * (parts + 1) / (ctas * x->l2 / 2);
-    double busy = items * p.slots * x->ideal / ctas;
-    return total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed;
+    if (x->split > 1) total += (Count)x->sum * p->m * p->n * (parts + 1) / (ctas * x->l2 / 2);
+    double busy = items * p->slots * x->ideal / ctas;
+    made.busy = busy / total;
+    made.us = total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed;
+    return made;
+}
+
+static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
+    return launch(x, m, n, k, a_cost, b_cost).us;
 }
 
 /* Whether a kernel cannot load such rows, or a narrower one does as well. */
@@ -198,19 +213,80 @@ void times(const Kernel *x, Count count, Count m, Count n, Count k, double a_cos
         made[i] = needless(x + i, m, n) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
 }
 
-/* The first of the kernels that take least. `made` is room for their bounds, by which most are passed over. */
-Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
+enum { INPUTS = 128 }; /* of a network at most, and units of a layer */
+
+/* Logarithms of time over estimate that were learned: a network of rectified linear units. */
+static double correction(const Count *widths, const double *weights, double *values) {
+    double made[INPUTS];
+    for (; widths[1]; widths++) {
+        Count units = widths[1];
+        for (Count unit = 0; unit < units; unit++) made[unit] = weights[unit];
+        weights += units;
+        for (Count i = 0; i < widths[0]; i++, weights += units)
+            if (values[i])
+                for (Count unit = 0; unit < units; unit++) made[unit] += weights[unit] * values[i];
+        for (Count unit = 0; unit < units; unit++) values[unit] = made[unit] > 0 || units == 1 ? made[unit] : 0;
+    }
+    return values[0];
+}
+
+/* The logarithm of microseconds that a kernel is expected to take, up to what all have in common. */
+static double corrected(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, const Count *widths,
+                        const double *weights) {
+    Launch of = launch(x, m, n, k, a_cost, b_cost);
+    Count whole = of.cut.whole, parts = of.cut.parts, ctas = (Count)x->ctas, tiles = of.p.tiles_m * of.p.tiles_n;
+    Count items = (whole + (tiles - whole) * parts) * (Count)x->parts, rounds = over(items, ctas);
+    Count block_m = (Count)x->block_m, block_n = (Count)x->block_n, block_k = (Count)x->block_k, i = 0;
+    double values[INPUTS], high = of.p.m, wide = of.p.n, log_high = log2(high), log_wide = log2(wide);
+    for (const double *about = &x->about_0; about <= &x->about_21; about++) values[i++] = *about;
+    values[i++] = log_high, values[i++] = log_wide, values[i++] = log2(k);
+    double wide_cost = x->swap ? a_cost : b_cost;
+    values[i++] = x->swap ? b_cost : a_cost, values[i++] = wide_cost > x->b_start ? wide_cost : x->b_start;
+    values[i++] = log2(items), values[i++] = log2((double)items / ctas);
+    values[i++] = (double)items / (rounds * ctas), values[i++] = log2(parts * (Count)x->parts);
+    values[i++] = log2(rounds * (whole ? of.p.slots : of.cut.slots)), values[i++] = log2(of.us), values[i++] = of.busy;
+    values[i++] = (double)(of.p.m * of.p.n) / (tiles * block_m * block_n);
+    values[i++] = (double)(of.p.m % block_m) / block_m, values[i++] = (double)(of.p.n % block_n) / block_n;
+    values[i++] = (double)(k % block_k) / block_k;
+    values[i++] = log2(tiles), values[i++] = log2(of.p.slots), values[i++] = 1.0 / rounds;
+    values[i++] = log_high < log_wide ? log_high : log_wide;
+    values[i++] = items < 8 * ctas ? (double)items / ctas : 8, values[i++] = parts * (Count)x->parts;
+    double off = correction(widths, weights, values), most = x->most_off;
+    return log(of.us) + (off < -most ? -most : off > most ? most : off);
+}
+
+/* The first of the kernels that are expected to take least, by estimates of those that may be it, which are corrected
+   if there is a network. `made` is room for bounds, by which most kernels are passed over, and for estimates. */
+Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made,
+               const Count *widths, const double *weights) {
     Count best = 0;
+    double *times = made + count, likely = widths[0] ? x->likely : 1;
     for (Count i = 0; i < count; i++) {
         made[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
+        times[i] = HUGE_VAL;
         if (made[i] < made[best]) best = i;
     }
-    Count first = best;
-    double fastest = made[best] < HUGE_VAL ? microseconds(x + best, m, n, k, a_cost, b_cost) : HUGE_VAL;
+    if (made[best] == HUGE_VAL) return best;
+    double fastest = times[best] = microseconds(x + best, m, n, k, a_cost, b_cost);
     for (Count i = 0; i < count; i++) {
-        if (i == first || made[i] > fastest || made[i] == HUGE_VAL) continue;
-        double time = microseconds(x + i, m, n, k, a_cost, b_cost);
-        if (time < fastest || (time == fastest && i < best)) fastest = time, best = i;
+        if (times[i] < HUGE_VAL || made[i] == HUGE_VAL || made[i] > fastest * likely) continue;
+        times[i] = microseconds(x + i, m, n, k, a_cost, b_cost);
+        if (times[i] < fastest || (times[i] == fastest && i < best)) fastest = times[i], best = i;
+    }
+    if (!widths[0]) return best;
+    double least_log = HUGE_VAL, last = -HUGE_VAL;
+    for (Count left = (Count)x->most_likely; left > 0;) { /* from the fastest on */
+        double next = HUGE_VAL;
+        for (Count i = 0; i < count; i++)
+            if (times[i] > last && times[i] < next) next = times[i];
+        if (next > fastest * likely) break;
+        for (Count i = 0; i < count && left > 0; i++) {
+            if (times[i] != next) continue;
+            double expected = corrected(x + i, m, n, k, a_cost, b_cost, widths, weights);
+            if (expected < least_log || (expected == least_log && i < best)) least_log = expected, best = i;
+            left--;
+        }
+        last = next;
     }
     return best;
 }

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .blackwell_gemm_fp8_e5m2_row_m1 import OPERATOR as LEAD, outputs, pitches_of, shape_of
 
 # The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
@@ -39,7 +39,10 @@ KERNELS = (
     # fmt: on
 )
 TIMES = Times(
-    [kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=False, rows=128), RATES
+    [kernel for kernel, _, _ in KERNELS],
+    Types(a=1, b=1, c=2, a_along_k=True, b_along_k=False, rows=128),
+    RATES,
+    CORRECTION,
 )
 
 
@@ -129,7 +132,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .blackwell_gemm_layouts_col_row_shared_m1 import OPERATOR as LEAD, outputs, pitches_of, shape_of
 from ._host import addressable_by_tma
 
@@ -36,7 +36,10 @@ KERNELS = (
     # fmt: on
 )
 TIMES = Times(
-    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=False, b_along_k=False, rows=128), RATES
+    [kernel for kernel, _, _ in KERNELS],
+    Types(a=2, b=2, c=2, a_along_k=False, b_along_k=False, rows=128),
+    RATES,
+    CORRECTION,
 )
 
 
@@ -149,7 +152,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .blackwell_mx_gemm_e4m3_m1_persistent import OPERATOR as LEAD, outputs, pitches_of, shape_of
 from .blackwell_mx_gemm_e4m3_m1_persistent import pack_scales
 
@@ -44,7 +44,10 @@ KERNELS = (
     # fmt: on
 )
 TIMES = Times(
-    [kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, rows=128), RATES
+    [kernel for kernel, _, _ in KERNELS],
+    Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, rows=128),
+    RATES,
+    CORRECTION,
 )
 
 
@@ -134,7 +137,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .blackwell_mx_gemm_fp4_e2m1_e2m1_m1_smem import OPERATOR as LEAD, outputs, pitches_of, shape_of
 from .blackwell_mx_gemm_fp4_e2m1_e2m1_m1_smem import pack_scales
 
@@ -53,7 +53,10 @@ KERNELS = (
     # fmt: on
 )
 TIMES = Times(
-    [kernel for kernel, _, _ in KERNELS], Types(a=0.5, b=0.5, c=2, a_along_k=True, b_along_k=True, rows=128), RATES
+    [kernel for kernel, _, _ in KERNELS],
+    Types(a=0.5, b=0.5, c=2, a_along_k=True, b_along_k=True, rows=128),
+    RATES,
+    CORRECTION,
 )
 
 
@@ -144,7 +147,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_fp8_e4m3_cooperative import OPERATOR as LEAD, outputs, pitches_of, shape_of
 
 # The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
@@ -38,7 +38,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 128), stages=6, overlap=True, pdl=False), "hopper_gemm_fp8_e4m3_pingpong", 2),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True), RATES, CORRECTION
+)
 
 
 def hopper_gemm_fp8(a, b, *, scale_a, scale_b, out=None):
@@ -127,7 +129,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

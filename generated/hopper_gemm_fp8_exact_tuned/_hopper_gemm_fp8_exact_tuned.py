@@ -22,7 +22,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_fp8_exact_tuned_m1_subtiles2_whole import OPERATOR as LEAD, outputs, pitches_of, shape_of
 
 # The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
@@ -37,7 +37,10 @@ KERNELS = (
     # fmt: on
 )
 TIMES = Times(
-    [kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, promote=True), RATES
+    [kernel for kernel, _, _ in KERNELS],
+    Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, promote=True),
+    RATES,
+    CORRECTION,
 )
 MEASURED_ON = ("NVIDIA H200", 132)  # a device and its SMs: on another the estimate says more
 
@@ -135,7 +138,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time; where it was measured, the fastest."""
+    """The entry of KERNELS that is expected to take least; where it was measured, the fastest."""
     if gpu[:2] == MEASURED_ON and shape in TUNED and TIMES.are_contiguous(shape, pitches):
         return TUNED[shape]
     return TIMES.least(shape, gpu, pitches)

@@ -22,7 +22,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_fp8_tuned_cooperative_replicate2_no_exchange_m1_thirds_subtiles2_whole_after import (
     OPERATOR as LEAD,
     outputs,
@@ -57,7 +57,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 128), stages=6, group_m=16, overlap=True, cluster=(1, 2, 1)), "hopper_gemm_fp8_tuned_pingpong_replicate2_no_exchange_n2_subtiles2_whole_after", 0),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True), RATES, CORRECTION
+)
 MEASURED_ON = ("NVIDIA H200", 132)  # a device and its SMs: on another the estimate says more
 
 # Shape (m, n, k) -> the entry of KERNELS that was measured to be fastest there.
@@ -154,7 +156,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time; where it was measured, the fastest."""
+    """The entry of KERNELS that is expected to take least; where it was measured, the fastest."""
     if gpu[:2] == MEASURED_ON and shape in TUNED and TIMES.are_contiguous(shape, pitches):
         return TUNED[shape]
     return TIMES.least(shape, gpu, pitches)

@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_layouts_row_col_replicate1_shared import OPERATOR as LEAD, outputs, pitches_of, shape_of
 from ._host import addressable_by_tma
 
@@ -37,7 +37,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=6, pdl=False), "hopper_gemm_layouts_row_col_replicate2_separate", 1),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES, CORRECTION
+)
 
 
 # The plain products of this package that gradients are made of: modules, and their functions.
@@ -149,7 +151,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

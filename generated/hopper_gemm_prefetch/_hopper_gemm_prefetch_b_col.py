@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_prefetch_row_col_m1_cooperative import OPERATOR as LEAD, outputs, pitches_of, shape_of
 from ._host import addressable_by_tma
 
@@ -33,7 +33,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=3, overlap=True, cluster=(1, 2, 1)), "hopper_gemm_prefetch_row_col_n2_pingpong", 0),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES, CORRECTION
+)
 
 
 # The plain products of this package that gradients are made of: modules, and their functions.
@@ -145,7 +147,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

@@ -19,7 +19,7 @@ import functools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from math import gcd, inf
+from math import gcd, inf, log, log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,9 @@ MOST_ROUNDS = 4  # of such parts, which a workspace has room for
 STRIPE = 512  # sums that a consumer adds up at a time, of each part
 CUT = ("last", "each")  # tails whose host function cuts any tiles
 TAILS = ("whole", "helped", "split", *CUT)
+LIKELY = 1.15  # times the least estimate: kernels that may be the fastest all the same
+MOST_LIKELY = 16  # of those
+MOST_OFF = 0.25  # by which no logarithm of an estimate is corrected more
 
 
 class Types(NamedTuple):
@@ -136,6 +139,28 @@ class Gpu(NamedTuple):
     l2: int | None = None  # bytes
 
 
+class Correction(NamedTuple):
+    """Logarithms of time over estimate, up to what kernels for one shape have in common, learned of measurements.
+
+    A network of rectified linear units, whose inputs are `Clocks.about` and what `Clocks.facts` says besides.
+    """
+
+    widths: tuple[int, ...]  # how many inputs, and units of each layer; the last has one, which is not rectified
+    weights: tuple[float, ...]  # of each layer a bias for each unit, then for each input a factor for each unit
+
+    def __call__(self, values: Sequence[float]) -> float:
+        """At most MOST_OFF up or down."""
+        at = 0
+        for units in self.widths[1:]:
+            made, at = [*self.weights[at : at + units]], at + units
+            for x in values:
+                if x:
+                    made = [y + w * x for y, w in zip(made, self.weights[at : at + units], strict=True)]
+                at += units
+            values = made if units == 1 else [y if y > 0 else 0.0 for y in made]
+        return min(max(values[0], -MOST_OFF), MOST_OFF)
+
+
 Shape = tuple[int, int, int]  # M, N and K
 Pitches = tuple[float, float]  # bytes from one row of A, and of B, to the next, modulo a line of L2
 Estimate = Callable[[int, int, int, float, float], float]  # by M, N, K, and what a row of A, and of B, costs
@@ -144,14 +169,19 @@ Estimate = Callable[[int, int, int, float, float], float]  # by M, N, K, and wha
 class Times:
     """How long each of some kernels takes for a shape; what the shape does not change is worked out once a device."""
 
-    def __init__(self, kernels: Sequence[Kernel], types: Types, rates: Rates) -> None:
+    def __init__(
+        self, kernels: Sequence[Kernel], types: Types, rates: Rates, correction: Correction | None = None
+    ) -> None:
         self.kernels, self.types, self.rates = kernels, types, rates
+        learned = types.a == types.b == 2 and types.rows == ROW and not types.promote
+        self.correction = correction if learned else None
         there = {(x.swap, x.cluster, x.tail, *x.tile) for x in kernels if x.whole}
         narrower = [(x.swap, x.cluster, x.tail, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
         self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
         self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
         self.cutting: dict[tuple[int, Gpu, int, int], tuple[Clocks, Any]] = {}  # of kernels whose host functions asked
+        self.in_c: tuple[Any, Any] | None = None
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
         """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
@@ -170,13 +200,34 @@ class Times:
         ]
 
     def least(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> int:
-        """The index of the kernel that takes least, the first of several; C estimates only those that may be it."""
-        if (in_c := compiled()) is None:
-            times = self(shape, gpu, pitches)
-            return min(range(len(times)), key=times.__getitem__)
+        """The index of the kernel that is expected to take least, the first of several.
+
+        It is one of the LIKELY ones, by estimates that are corrected. C estimates only those that may be it.
+        """
         extents, costs, key = self.given(shape, gpu, pitches)
-        room = (ctypes.c_double * len(self.kernels))()
-        return in_c.least_of(self.numbers(*key), len(room), *extents, *costs, room)  # type: ignore[no-any-return]
+        if (in_c := compiled()) is not None:
+            room = (ctypes.c_double * (2 * len(self.kernels)))()
+            return in_c.least_of(self.numbers(*key), len(self.kernels), *extents, *costs, room, *self.network())  # type: ignore[no-any-return]
+        times = self(shape, gpu, pitches)
+        order = sorted(range(len(times)), key=times.__getitem__)
+        if self.correction is None or times[order[0]] == inf:
+            return order[0]
+        likely = [i for i in order[:MOST_LIKELY] if times[i] <= LIKELY * times[order[0]]]
+        return min(likely, key=lambda i: (self.corrected(i, extents, costs, key), i))
+
+    def corrected(self, index: int, extents: Shape, costs: Pitches, key: tuple[Gpu, int, int]) -> float:
+        """Logarithm of the microseconds that a kernel is expected to take, up to what all have in common."""
+        assert self.correction is not None
+        clocks = self.of(*key)[index]
+        us, facts = clocks.facts(*extents, *costs)
+        return log(us) + self.correction([*clocks.about(self.types), *facts])
+
+    def network(self) -> tuple[Any, Any]:
+        """The correction for C: how many inputs and units, and weights; no inputs where there is none."""
+        if self.in_c is None:
+            widths, weights = self.correction or ((0,), ())
+            self.in_c = (ctypes.c_longlong * (len(widths) + 1))(*widths), (ctypes.c_double * len(weights))(*weights)
+        return self.in_c
 
     def given(self, shape: Shape, gpu: Gpu, pitches: Pitches | None) -> tuple[Shape, Pitches, tuple[Gpu, int, int]]:
         """Extents of at least 1, what a row of A and of B costs, and the key of what the shape does not change."""
@@ -196,7 +247,7 @@ class Times:
         """The same for C, an array."""
         key = gpu, a_bytes, b_bytes
         if key not in self.arrays:
-            rows = [x.numbers(w) for x, w in zip(self.of(*key), self.widths, strict=True)]
+            rows = [x.numbers(w, self.types) for x, w in zip(self.of(*key), self.widths, strict=True)]
             self.arrays[key] = (ctypes.c_double * (len(rows) * len(NUMBERS)))(*sum(rows, []))
         return self.arrays[key]
 
@@ -207,7 +258,8 @@ class Times:
         key = index, gpu, *(widths := (widest(a_pitch), widest(b_pitch)))
         if key not in self.cutting:
             clocks = Clocks(self.kernels[index], self.types, gpu, self.rates, *widths)
-            self.cutting[key] = clocks, (ctypes.c_double * len(NUMBERS))(*clocks.numbers(self.widths[index]))
+            numbers = clocks.numbers(self.widths[index], self.types)
+            self.cutting[key] = clocks, (ctypes.c_double * len(NUMBERS))(*numbers)
         clocks, numbers = self.cutting[key]
         if (in_c := compiled()) is None:
             return clocks.cut(*given)
@@ -246,9 +298,9 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 OF_CLOCKS = (
     "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group",
     "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot",
-    "b_slot", "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "producing", "latency", "cold", "between",
-    "around", "most_parts", "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix", "mix_root",
-    "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
+    "b_slot", "b_start", "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "producing", "latency", "cold",
+    "between", "around", "most_parts", "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix",
+    "mix_root", "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
 )
 OF_KERNEL = (
     "swap", "split", "ahead", "edge",
@@ -258,9 +310,11 @@ OF_RATES = (
 )
 ADDED = (
     "width", "tail", "a_width", "b_width", "sum", "stripe_sums", "limit_parts", "limit_rounds", "spare",
+    "likely", "most_likely", "most_off",
 )
 # fmt: on
-NUMBERS = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED
+ABOUT = tuple(f"about_{i}" for i in range(22))
+NUMBERS = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED + ABOUT
 
 
 @functools.cache
@@ -273,14 +327,14 @@ def compiled() -> ctypes.CDLL | None:
         from triton.runtime.build import compile_so_from_src  # which keeps what it has compiled
 
         text = kernel + Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
-        flags = ["-O2", "-ffp-contract=off", "-lm"]
+        flags = ["-O3", "-ffp-contract=off", "-lm"]
         library = ctypes.CDLL(compile_so_from_src(text, "gemm_times", ccflags=flags))
     except (ImportError, OSError, RuntimeError, subprocess.CalledProcessError):
         return None
     number, count, array = ctypes.c_double, ctypes.c_longlong, ctypes.POINTER(ctypes.c_double)
     library.times.restype, library.least_of.restype, library.cut.restype = None, count, None
-    for function in library.times, library.least_of:
-        function.argtypes = [array, count, count, count, count, number, number, array]
+    given: list[Any] = [array, count, count, count, count, number, number, array]
+    library.times.argtypes, library.least_of.argtypes = given, [*given, ctypes.POINTER(count), array]
     library.cut.argtypes = [array, count, count, count, number, number, ctypes.POINTER(count)]
     return library
 
@@ -350,6 +404,8 @@ class Clocks:
         # are neighbours in memory, in boxes of 64 alone, the last of which reaches beyond the tile.
         over = -block_n % ROW if kernel.whole and not along_k[1] else 0
         self.reach = block_n + over
+        # Such boxes begin where a tile does, which need not be where a line of L2 does.
+        self.b_start = row_cost(block_n * self.b, rates) if kernel.whole and not along_k[1] else 1.0
         boxes = self.reach // ROW + (self.reach % ROW).bit_count()
         self.boxes = (boxes - 1) * rates.box if kernel.whole else 0.0
         self.producing = rates.producing + boxes * rates.box * kernel.whole
@@ -383,12 +439,13 @@ class Clocks:
         self.longer = rates.needless if any(x and along and width >= 16 for x, along, width in operands) else 1.0
         self.longer *= rates.along_k if cluster_k > 1 else 1.0
 
-    def numbers(self, width: int) -> list[float]:
+    def numbers(self, width: int, types: Types) -> list[float]:
         """What model.c is given, in the order of NUMBERS; `width`: columns, if a narrower kernel may do as well."""
         found = [getattr(self, x) for x in OF_CLOCKS]
         found += [getattr(self.kernel, x) for x in OF_KERNEL] + [getattr(self.rates, x) for x in OF_RATES]
         found += [width, TAILS.index(self.kernel.tail), *self.widths, SUM, STRIPE, MOST_PARTS, MOST_ROUNDS, SPARE]
-        return [float(x) for x in found]
+        found += [LIKELY, MOST_LIKELY, MOST_OFF]
+        return [float(x) for x in found] + self.about(types)
 
     def microseconds(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
         """Of a launch; infinite where the kernel cannot load such rows."""
@@ -417,6 +474,39 @@ class Clocks:
             total += SUM * m * n * (self.parts + 1) / (ctas * self.rates.l2 / 2)
         return total, items * slots * self.ideal / ctas
 
+    def about(self, types: Types) -> list[float]:
+        """What the correction is told of the kernel itself: extents as powers of two, and what it has or has not."""
+        kernel, swap = self.kernel, self.kernel.swap
+        along_k = (types.b_along_k, types.a_along_k) if swap else (types.a_along_k, types.b_along_k)
+        sizes = (self.block_m, self.block_n, self.block_k, kernel.stages, self.cluster_m, self.cluster_n)
+        slot = self.a_slot * self.block_m / self.cluster_n + self.b_slot * self.block_n / self.cluster_m
+        flags = (swap, kernel.whole, kernel.overlap, kernel.specialized, *along_k, *map(bool, self.widths))
+        found = [*map(log2, sizes), log2(kernel.cluster[2]), log2(slot), kernel.consumers, self.boxes]
+        return [*map(float, found), *map(float, flags), *(float(kernel.tail == x) for x in TAILS[1:])]
+
+    def facts(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> tuple[float, list[float]]:
+        """Microseconds of a launch, and what the correction is told of it beside `about`."""
+        total, busy = self(m, n, k, a_cost, b_cost)
+        us = total * self.longer / (self.mhz * (1 - self.rates.throttle * busy / total)) + self.fixed
+        rows, across, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
+        whole, parts, part = (
+            self.shared_out(m, tiles, slots, slot_of)[1] if self.kernel.tail in CUT else Cut(tiles, 1, slots)
+        )
+        items = (whole + (tiles - whole) * parts) * self.parts
+        rounds = -(-items // self.ctas)
+        if self.kernel.swap:
+            a_cost, b_cost = b_cost, a_cost
+        return us, [
+            *(log2(rows), log2(across), log2(k), a_cost, max(b_cost, self.b_start)),
+            *(log2(items), log2(items / self.ctas), items / (rounds * self.ctas), log2(parts * self.parts)),
+            *(log2(rounds * (slots if whole else part)), log2(us), busy / total),
+            rows * across / (tiles * self.block_m * self.block_n),
+            *(rows % self.block_m / self.block_m, across % self.block_n / self.block_n),
+            k % self.block_k / self.block_k,
+            *(log2(tiles), log2(slots), 1 / rounds, min(log2(rows), log2(across))),
+            *(items / self.ctas if items < 8 * self.ctas else 8.0, float(parts * self.parts)),
+        ]
+
     def cut(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> Cut:
         """How a shape's tiles are shared out, of a kernel whose tail is one of CUT."""
         _, _, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
@@ -433,6 +523,7 @@ class Clocks:
             m, n, a_cost, b_cost = n, m, b_cost, a_cost
         if any(self.widths):  # threads copy at their own pace
             a_cost, b_cost = (1.0 if x else cost for x, cost in zip(self.widths, (a_cost, b_cost), strict=True))
+        b_cost = max(b_cost, self.b_start)
         block_m, block_n = self.block_m, self.block_n
         tiles_m, tiles_n = -(-m // self.rows) * self.cluster_m, -(-n // self.columns) * self.cluster_n
         slots = -((k // -self.block_k) // self.parts)
@@ -649,3 +740,104 @@ RATES = Rates(
     box=33,
     hot=2.2,
 )
+CORRECTION = Correction((44, 24, 12, 1), tuple(map(float, """
+1.937 -5.426 1.773 -0.02109 5.373 -2.547 8.592 -6.877 -3.274 -6.846 7.419 4.642 2.709 1.03 2.816 0.9156 -9.082 1.829
+-1.03 1.167 2.386 12.8 -3.89 -2.245 0.09981 -0.1555 0.1523 -0.239 -0.4971 0.04881 -0.1023 0.2034 -0.02963 0.1997
+-0.3521 0.02296 -0.04657 -0.2745 0.03658 -0.3525 0.09185 0.07582 -0.03993 -0.1665 0.09574 -0.1487 0.1871 0.1185
+0.01736 -0.02273 -0.1144 0.04907 -0.145 0.1618 -0.06794 -0.07267 -0.05186 -0.01393 -0.1073 -0.02498 -0.0989 -0.03263
+0.1374 0.06717 -0.1071 -0.1543 0.1025 -0.0154 -0.1391 -0.0579 0.1258 0.1108 -0.392 0.3639 0.1159 0.1888 0.4988
+-0.08634 -0.194 -0.06692 0.1714 -0.262 -0.0381 -0.313 0.2827 -0.07312 0.3407 0.08053 0.5112 -0.3202 0.215 0.1923
+-0.7379 -0.05584 0.1895 -0.1468 -0.208 0.1972 0.09714 0.04039 -0.04606 -0.2523 -0.1904 0.1789 0.2379 0.3686
+-0.0002183 0.2226 0.339 0.4485 -0.1356 -0.2099 0.3866 -0.1424 -0.4969 -0.05523 0.1182 -0.5649 -0.1724 -0.1488 0.4109
+0.01328 0.1431 0.3051 0.1163 -0.1821 0.2556 0.2254 0.05474 0.04205 -0.07374 0.3554 -0.1668 0.03386 0.004893 0.2535
+0.01454 0.2606 -0.2312 -0.06994 0.3014 0.2525 0.195 0.3015 -0.1276 -0.2761 0.1628 -0.05812 0.3206 0.07506 -0.602
+-0.1009 0.3594 -0.3573 0.694 0.1105 -0.07862 -0.5945 0.3796 0.2955 0.09869 0.06285 0.1272 0.02164 0.2351 0.1385
+-0.02778 -0.07805 -0.402 0.02088 -0.1042 0.2176 0.3999 -0.254 -0.07613 0.3826 -0.5396 -0.1426 0.2423 -0.4925 -0.4624
+1.347 0.2874 0.3157 0.185 -0.1498 0.6023 -0.33 0.1873 0.495 -0.3058 0.2216 0.008346 0.3474 -0.1728 -0.05963 -0.1079
+-0.01419 -0.1837 0.2929 0.0647 0.3947 -0.0855 -0.2055 -0.1834 -0.009289 -0.36 0.03127 0.1921 0.1227 0.1181 -0.08221
+-0.1202 -0.5407 0.08738 0.01654 0.05196 0.2865 0.08884 0.08542 -0.2881 -0.16 -0.2463 0.1292 -0.2425 0.133 0.04513
+-0.06379 0.3369 -0.04689 -0.251 -0.2838 -0.3102 -0.07389 0.02167 0.3542 0.1907 -0.291 0.1589 -0.002326 -0.006646
+0.001368 0.0001278 0.003008 -0.001409 0.002895 -0.003765 0.001332 -0.002576 -0.0008469 -0.001777 -0.01181 0.0006162
+-0.001918 0.0007538 0.001958 -0.004079 0.001422 -0.008276 -0.001518 0.00365 0.0002109 0.005892 0.000466 0.04621
+-0.05256 -0.2016 0.1125 0.1406 0.01744 0.01981 0.05519 -0.02179 0.1521 0.2813 0.193 -0.05224 0.1045 0.09324
+-0.008892 0.2736 0.04178 0.0845 0.408 -0.02144 0.2673 -0.1355 -0.2608 -0.2769 -0.3022 -0.3426 -0.0002211 -0.4154
+0.1483 -0.2497 0.03978 -0.4848 0.5254 0.2102 -0.4153 0.05374 0.02366 0.105 -0.2887 -0.2422 0.05679 -0.6953 -0.1183
+0.4991 0.5488 0.05318 -0.0558 -0.3316 -0.2091 0.7156 0.3144 0.1966 0.1702 0.2886 -0.3255 0.2187 0.288 0.01457
+-0.8028 -0.2938 1.017 -0.4649 -0.1823 -0.07415 -0.07092 0.08874 -0.9673 -0.2308 0.5228 -0.1025 0.2148 -0.0257
+-0.4256 1.313 0.3157 -0.2621 0.3488 -0.363 -0.2476 0.01247 0.6747 0.6809 0.06959 -0.1565 -0.01516 0.2151 0.9491
+-0.1983 0.2101 -0.01095 0.4287 1.309 -0.8419 -0.6078 -0.1159 0.03134 -0.1516 -0.06499 0.03501 0.1979 0.03976 0.08439
+0.03525 0.172 -0.2141 -0.2594 0.0819 0.07353 0.1035 -0.06106 0.137 0.1714 -0.05513 0.02969 -0.02086 -0.007901
+-0.2872 -0.07235 0.1066 0.03021 -0.03578 -0.02762 -0.1828 0.4097 -0.2478 -0.09745 0.0435 -0.003141 0.06117 -0.1541
+0.3976 -0.03217 -0.1283 0.2931 0.2014 0.06127 -0.1598 -0.2745 0.1463 0.129 -0.05289 0.02766 0.05146 0.6947 0.6776
+-1.983 -0.6153 -0.9028 -0.5336 0.9899 0.4792 -0.003163 1.015 1.037 -0.2113 0.9581 1.476 -0.0435 -0.6559 0.1098
+0.3574 0.3942 -1.817 -2.697 -1.799 0.428 -0.4478 0.9465 0.4773 0.2165 0.4929 0.5217 -1.791 -1.507 1.615 0.4107
+0.7987 0.5584 0.1207 0.8133 0.7438 -0.08216 -0.7188 -0.5167 -0.9652 0.2456 -1.371 0.7875 -0.6757 -0.9666 0.6111
+-0.1787 0.5803 -0.3749 -0.9967 -0.9022 -0.7249 -1.237 0.1459 -0.6474 -0.6184 -0.2799 0.3603 -0.8515 0.5349 0.1983
+1.327 0.1713 -0.7759 -0.49 -0.1792 0.542 0.5738 0.2831 0.0007335 -1.711 -0.6903 -2.153 -0.4025 -0.04624 0.7633 1.283
+-0.1259 0.6311 -1.416 1.365 1.464 0.4642 -0.3341 -1.149 0.6692 0.1245 1.074 -0.6307 -1.878 0.09698 0.06464 0.3664
+-0.5841 -0.06758 0.2302 0.02546 0.1466 0.04715 0.2205 0.3661 0.1574 -0.1965 -0.1471 -0.1427 0.2492 -0.01143 -0.2732
+-0.1519 -0.06558 -0.2974 -0.3274 0.2682 0.1295 0.1926 0.1433 -0.06841 0.007004 0.298 -0.2953 0.31 0.3863 -0.1713
+0.3875 -0.05195 -0.3093 -0.0045 0.2052 -0.0408 -0.1343 0.518 0.2627 -0.1042 -0.273 0.2614 0.1356 -0.08563 0.5414
+0.7171 -0.1247 0.4762 0.1493 -0.01882 -0.04034 0.0003627 -0.004102 -0.02086 0.007583 -0.03056 -0.01461 -0.05562
+-0.006594 0.001083 0.01191 -0.07391 0.03105 -0.024 -0.04243 0.04823 -0.001321 0.005436 0.02254 0.02997 -0.02706
+0.02293 0.008921 0.0237 -0.004165 0.02394 -0.005496 -0.01005 -0.0211 -0.001665 -0.02909 0.00707 0.03794 -0.04038
+0.002764 -0.01233 0.00988 0.009348 0.0268 -0.02295 -0.04864 0.008767 -0.03227 0.03454 -0.04067 0.004207 0.02462
+0.01027 0.0167 -0.09932 0.05941 -0.02652 0.05352 -0.1081 0.1746 0.146 0.01356 -0.1266 -0.01171 0.06813 -0.02646
+0.004168 0.01413 0.1593 0.02521 0.009664 0.04271 0.05997 0.01658 0.03885 -0.04324 0.1646 0.328 0.1483 -0.03877
+-0.07582 0.02268 -0.1051 0.1214 0.06929 -0.0251 0.05481 0.07206 0.04299 0.1622 -0.03124 0.07766 -0.03987 -0.0009408
+0.1277 0.02016 -0.03646 -0.04551 -0.08104 0.01361 0.1825 -0.04674 0.1295 -0.05127 -0.02444 0.1435 -0.01914 -0.05806
+0.04861 -0.1773 0.001299 -0.1292 -0.121 0.2075 -0.1362 -0.03733 0.0946 0.03551 0.07023 0.02076 0.001911 0.03766
+0.08086 -0.1329 -0.05744 -0.05695 -0.0567 -0.06447 -0.1258 -0.006973 0.01257 0.02987 0.09115 0.02552 -0.08429
+0.004647 -0.02452 0.08736 -0.07324 -0.03864 0.06454 -0.03992 0.006534 -0.05092 -0.08055 0.03103 0.04934 0.009695
+-0.01007 0.004889 -0.009008 -0.0294 -0.1239 0.0535 0.01469 0.05677 0.09397 0.01722 -0.06352 -0.06869 -0.05202
+-0.04579 -0.1171 0.06311 -0.02288 0.06271 0.05618 0.02803 -0.06033 0.00134 0.04947 -0.06882 -0.2529 -0.2065 0.553
+-0.6415 0.1458 0.8888 0.03633 -0.7086 -0.4364 -0.8244 -0.522 -0.4971 -0.3145 -0.1888 -0.2162 -0.2676 -0.1351 0.8102
+-0.445 -0.4175 0.07022 -0.5014 -0.2633 0.5693 -0.04355 0.114 -0.004169 0.04625 0.07355 0.06755 -0.04502 0.08396
+0.06858 -0.01732 0.07705 -0.05349 -0.05011 -0.1629 -0.1062 0.1492 -0.1116 0.1136 0.05909 0.08342 0.09272 -0.08297
+0.06094 0.07385 0.02818 0.02899 -0.008377 -0.01238 0.05298 0.02191 -0.0383 0.04398 0.03314 0.01126 0.002377 0.003307
+-0.0004593 0.07167 0.08737 -0.00869 0.1064 -0.08459 -0.05322 -0.07797 0.04296 0.04177 -0.003299 -0.011 -0.01139
+0.07179 -0.006855 0.03591 0.002649 0.06701 0.1512 -0.07151 -0.1275 0.04483 0.1938 -0.009392 -0.2716 -0.07113
+0.009471 0.07736 -0.1261 -0.1294 0.01246 0.0004076 0.07175 0.0786 -0.0294 0.07288 -0.7705 -0.7736 -0.1605 -0.7372
+0.3707 0.9252 -0.9903 0.07445 1.108 -0.104 -1.206 -0.3168 -0.09444 -0.9164 0.07457 -0.184 0.09884 0.8231 0.1134
+-1.133 0.6014 -1.085 -0.245 1.998 -0.4511 0.1466 -0.2259 0.06452 0.07087 -0.0154 -0.176 0.4197 -0.009471 -0.06961
+-0.06796 0.03446 0.1606 -0.2566 0.09284 0.0261 -0.5934 -0.1114 -0.06628 0.3245 -0.2433 0.04674 0.4837 0.3955
+-0.05261 -0.1946 -0.00256 0.006394 -0.002129 0.01635 -0.06523 -0.02531 0.1226 -0.06873 -0.09077 0.08715 0.07005
+-0.09327 0.01637 -0.0745 -0.06079 -0.02564 -0.168 -0.002967 -0.001762 0.1893 0.06717 0.09109 -0.03215 0.02062
+0.04644 -0.08726 -0.09212 0.004944 -0.01237 0.1452 0.02757 0.1779 -0.01562 -0.06231 0.1048 0.009211 0.1328 0.07194
+-0.02276 -0.01323 0.0265 -0.143 0.02211 -0.05441 -0.08554 0.04298 -0.4715 0.00196 -0.06283 0.01748 -0.195 0.158
+0.0904 -0.01593 -0.0897 -0.2266 -0.1527 -0.005728 0.08157 -0.2094 0.1485 -0.1551 -0.2617 -0.03475 0.05197 -0.02363
+-0.1961 0.1522 0.2882 -0.5223 0.007307 0.001721 -0.001642 0.0353 -0.05859 0.007596 -0.0308 -0.02134 -0.008907
+-0.03257 -0.06046 -0.01955 -0.01334 0.01164 -0.08855 0.02244 0.1021 0.003956 -0.004974 -0.07883 0.02422 0.1179
+-0.03295 -0.04351 0.08093 -0.1216 -0.08521 -0.02238 -0.03606 -0.01245 -0.03221 0.05266 0.0364 -0.01759 -0.07231
+-0.004142 -0.04024 -0.0479 0.002374 -0.01145 0.01016 -0.08621 -0.04745 0.005221 0.02575 -0.09698 -0.03643 -0.009697
+0.3284 -0.4373 0.06417 0.1882 -0.9682 -0.05198 -0.4036 -0.6432 -0.3518 -0.01257 -0.3756 -0.09614 -0.05945 0.5906
+0.1901 -0.3986 0.03739 0.3304 -0.1267 -0.08158 0.4259 -0.9437 -0.2608 0.2575 -0.003474 -0.01097 -0.04373 0.05879
+0.01401 0.02987 0.005485 0.03015 -0.01124 -0.0112 -0.02554 0.002803 0.02557 -0.063 0.06482 0.03043 -0.01651
+-0.003012 -0.02266 0.04591 -0.01237 0.01792 -0.003147 0.06808 0.01271 -0.002034 -0.01308 -0.04511 0.02345 0.04288
+-0.02859 0.02322 0.0002945 0.03473 -0.06107 -0.004838 0.03238 -0.01174 -0.06292 0.02205 -0.02123 -0.06403 -0.02961
+-0.01138 -0.02344 0.007849 -0.02426 0.01088 -0.0227 0.02947 0.02202 0.04573 -0.09201 0.04105 0.01724 0.01713
+-0.009162 -0.00387 0.0004478 0.02388 0.02684 0.0244 0.02701 -0.06284 -0.03043 0.004644 0.01112 0.0128 0.02532
+-0.02425 -0.01384 -0.008704 -0.2044 0.2835 -0.05171 0.1598 -0.2058 -0.02534 -0.05579 0.3467 -0.003682 0.004184
+-0.07456 0.03312 0.05933 -0.4798 0.2908 -0.1242 0.07451 -0.0631 0.03673 0.2312 -0.0234 0.04471 0.007571 -0.07099
+-0.1024 0.1922 -0.2439 -0.05868 -0.01256 0.1259 0.1002 0.0357 -0.04403 -0.0501 0.07916 -0.09378 0.05446 -0.09007
+0.003494 0.2651 -0.02719 0.1858 -0.1712 0.1598 0.03146 0.1647 -0.0922 0.1889 -0.05227 -0.3475 0.04969 -0.129
+-0.05441 -0.1606 -0.006021 0.1718 -0.0651 -0.08427 -0.103 -0.109 0.03097 -0.06574 -0.2088 -0.08428 0.00798 -0.1631
+0.1756 -0.06249 0.3117 0.1379 -0.07633 0.01331 0.03646 0.0472 -0.1194 0.3299 0.07318 -0.1028 -0.3526 -0.1634
+-0.01642 -0.1436 0.02937 0.1592 0.06915 -0.1449 -0.2723 -0.09447 0.06298 -0.1228 0.1981 0.182 0.1447 0.166 -0.07852
+-0.1471 -0.09389 -0.1215 -0.02041 0.1047 -0.1902 0.1729 0.2521 0.03142 0.002601 0.1858 -0.08724 0.1828 -0.07502
+-0.1683 0.05631 0.008256 -0.1457 0.03236 0.07421 0.07115 -0.1687 0.07839 -0.1343 0.1932 -0.2008 -0.02555 0.06069
+0.03947 -0.1386 -0.1567 -0.03879 -0.09186 0.2099 -0.03212 -0.06422 0.1496 -0.1299 0.001844 0.1423 -0.04064 0.007049
+-0.168 0.05289 0.1417 -0.1117 -0.09137 -0.04052 -0.07126 0.1156 -0.08637 -0.139 0.003015 0.2397 0.04404 -0.1545
+0.09718 0.0456 -0.1136 -0.2299 0.2164 -0.06982 -0.02197 -0.05558 0.06316 0.09507 0.08055 0.011 -0.3028 0.033 -0.2395
+0.2474 -0.003333 0.1428 -0.05271 0.215 -0.1866 -0.184 -0.3247 -0.01041 -0.06777 -0.1532 -0.04701 0.1088 -0.06438
+-0.1179 -0.004935 -0.2308 0.1203 -0.02324 -0.08028 0.07454 0.1684 -0.2192 0.1248 -0.02911 0.05582 -0.0784 0.004027
+-0.04577 0.0535 -0.1498 -0.0972 -0.3138 -0.2636 -0.1061 -0.03446 -0.1712 0.0123 -0.03757 0.09601 -0.04431 0.05074
+-0.001545 0.005474 -0.3294 -0.08838 -0.2093 -0.1658 0.09106 0.1166 -0.2057 -0.04436 -0.2664 0.02895 0.2031 -0.006514
+-0.3223 0.005226 -0.008092 -0.05866 -0.1849 0.2024 -0.01927 -0.2078 0.1142 -0.1223 -0.1255 -0.1424 0.1321 0.03481
+0.146 0.1183 0.2162 -0.05885 0.01373 0.008839 -0.159 0.2206 -0.2197 0.1132 -0.3135 0.1228 0.06409 0.08759 0.106 0.18
+-0.07413 0.05189 0.1371 -0.04839 0.1428 0.09165 -0.4384 0.1428 -0.09346 -0.2058 -0.1783 0.1067 -0.09185 -0.0698
+0.06421 -0.2391 0.06273 0.002688 0.1271 0.3163 0.03644 -0.08185 -0.05689 0.08733 0.09739 -0.1029 0.06486 -0.03441
+0.05871 -0.04962 -0.2478 -0.01199 0.01307 0.1676 0.2232 0.06669 0.05016 -0.1177 -0.2583 0.1164 -0.1382 -0.006446
+-0.1727 0.1254 -0.1817 0.1106 0.2207 -0.1034 0.2213 0.2364 -0.1686 -0.09198 -0.1399 0.1345 0.1571 -0.114 -0.1721
+-0.1578 0.1864 0.1084 0.2441
+""".split())))

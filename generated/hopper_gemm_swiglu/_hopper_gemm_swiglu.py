@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_swiglu_cooperative_tma import OPERATOR as LEAD, outputs, pitches_of, shape_of
 
 # The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
@@ -36,7 +36,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=4, overlap=True, pdl=False, direct=True), "hopper_gemm_swiglu_pingpong_direct", 0),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=True), RATES, CORRECTION
+)
 
 
 def hopper_gemm_swiglu(a, b, *, out=None):
@@ -119,7 +121,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

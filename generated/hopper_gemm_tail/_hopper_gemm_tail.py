@@ -21,7 +21,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_tail_cooperative_no_ops_subtiles2 import OPERATOR as LEAD, outputs, pitches_of, shape_of
 
 # The kernels here, as the model of time (_model.py) knows them, each with its module and the entry of that one's CONFIGS.
@@ -34,7 +34,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=6, overlap=True, tail="split", ahead=8), "hopper_gemm_tail_pingpong_no_ops_subtiles4", 0),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES, CORRECTION
+)
 
 
 def hopper_gemm_tail(a, b, *, out=None):
@@ -117,7 +119,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 

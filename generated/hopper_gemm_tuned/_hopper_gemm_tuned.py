@@ -23,7 +23,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_tuned_row_row_tma_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles4 import (
     OPERATOR as LEAD,
     outputs,
@@ -59,7 +59,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True), "hopper_gemm_tuned_row_row_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 2),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=True, b_along_k=False), RATES, CORRECTION
+)
 MEASURED_ON = ("NVIDIA H200", 132)  # a device and its SMs: on another the estimate says more
 
 # Shape (m, n, k) -> the entry of KERNELS that was measured to be fastest there.
@@ -190,7 +192,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time; where it was measured, the fastest."""
+    """The entry of KERNELS that is expected to take least; where it was measured, the fastest."""
     if gpu[:2] == MEASURED_ON and shape in TUNED and TIMES.are_contiguous(shape, pitches):
         return TUNED[shape]
     return TIMES.least(shape, gpu, pitches)

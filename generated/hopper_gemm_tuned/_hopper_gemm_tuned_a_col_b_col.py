@@ -22,7 +22,7 @@ from ._host import (
     on_cuda,
     prepared,
 )
-from ._model import RATES, Kernel, Times, Types
+from ._model import CORRECTION, RATES, Kernel, Times, Types
 from .hopper_gemm_tuned_col_col_tma_cooperative_replicate2_no_exchange_m1_split_last_prefetch2_subtiles4 import (
     OPERATOR as LEAD,
     outputs,
@@ -50,7 +50,9 @@ KERNELS = (
     (Kernel(tile=(128, 128, 64), stages=4, load_by="pointers", direct=True), "hopper_gemm_tuned_col_col_pointers_cooperative_replicate2_no_exchange_m1_whole_after_prefetch2_subtiles2", 2),
     # fmt: on
 )
-TIMES = Times([kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=False, b_along_k=True), RATES)
+TIMES = Times(
+    [kernel for kernel, _, _ in KERNELS], Types(a=2, b=2, c=2, a_along_k=False, b_along_k=True), RATES, CORRECTION
+)
 
 
 # The plain products of this package that gradients are made of: modules, and their functions.
@@ -162,7 +164,7 @@ def entry(index):
 
 @functools.lru_cache(1024)
 def best(shape, gpu, pitches):
-    """The entry of KERNELS of the least estimated time."""
+    """The entry of KERNELS that is expected to take least."""
     return TIMES.least(shape, gpu, pitches)
 
 
