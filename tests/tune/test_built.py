@@ -107,9 +107,8 @@ def test_what_the_spec_always_wants_is_generated_beside_the_winners(project: Pro
 
 
 def least(package: ModuleType, shape: tuple[int, ...], gpu: Gpu, pitches: Any = None) -> tuple[Any, Any]:
-    """Of the kernels of a package the first of those with the least estimated time."""
-    times = package.TIMES(shape, gpu, pitches)
-    _, name, config = package.KERNELS[times.index(min(times))]
+    """Of the kernels of a package the first of those that its model expects to take least."""
+    _, name, config = package.KERNELS[package.TIMES.least(shape, gpu, pitches)]
     module = import_module(f".{name}", package.__package__)
     return module, module.CONFIGS[config]
 
