@@ -36,6 +36,7 @@ CUT = ("last", "each")  # tails whose host function cuts any tiles
 TAILS = ("whole", "helped", "split", *CUT)
 LIKELY = 1.15  # times the least estimate: kernels that may be the fastest all the same
 MOST_LIKELY = 16  # of those
+LEARNED = ("tma", "pointers_a")  # how kernels load of which measurements said by what their estimates are off
 MOST_OFF = 0.25  # by which no logarithm of an estimate is corrected more
 
 
@@ -210,9 +211,10 @@ class Times:
             return in_c.least_of(self.numbers(*key), len(self.kernels), *extents, *costs, room, *self.network())  # type: ignore[no-any-return]
         times = self(shape, gpu, pitches)
         order = sorted(range(len(times)), key=times.__getitem__)
-        if self.correction is None or times[order[0]] == inf:
+        learned = [x.load_by in LEARNED for x in self.kernels]
+        if self.correction is None or times[order[0]] == inf or not learned[order[0]]:
             return order[0]
-        likely = [i for i in order[:MOST_LIKELY] if times[i] <= LIKELY * times[order[0]]]
+        likely = [i for i in order[:MOST_LIKELY] if times[i] <= LIKELY * times[order[0]] and learned[i]]
         return min(likely, key=lambda i: (self.corrected(i, extents, costs, key), i))
 
     def corrected(self, index: int, extents: Shape, costs: Pitches, key: tuple[Gpu, int, int]) -> float:
@@ -310,7 +312,7 @@ OF_RATES = (
 )
 ADDED = (
     "width", "tail", "a_width", "b_width", "sum", "stripe_sums", "limit_parts", "limit_rounds", "spare",
-    "likely", "most_likely", "most_off",
+    "likely", "most_likely", "most_off", "learned",
 )
 # fmt: on
 ABOUT = tuple(f"about_{i}" for i in range(22))
@@ -444,7 +446,7 @@ class Clocks:
         found = [getattr(self, x) for x in OF_CLOCKS]
         found += [getattr(self.kernel, x) for x in OF_KERNEL] + [getattr(self.rates, x) for x in OF_RATES]
         found += [width, TAILS.index(self.kernel.tail), *self.widths, SUM, STRIPE, MOST_PARTS, MOST_ROUNDS, SPARE]
-        found += [LIKELY, MOST_LIKELY, MOST_OFF]
+        found += [LIKELY, MOST_LIKELY, MOST_OFF, self.kernel.load_by in LEARNED]
         return [float(x) for x in found] + self.about(types)
 
     def microseconds(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:

@@ -273,7 +273,7 @@ Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a
         times[i] = microseconds(x + i, m, n, k, a_cost, b_cost);
         if (times[i] < fastest || (times[i] == fastest && i < best)) fastest = times[i], best = i;
     }
-    if (!widths[0]) return best;
+    if (!widths[0] || !x[best].learned) return best;
     double least_log = HUGE_VAL, last = -HUGE_VAL;
     for (Count left = (Count)x->most_likely; left > 0;) { /* from the fastest on */
         double next = HUGE_VAL;
@@ -282,9 +282,10 @@ Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a
         if (next > fastest * likely) break;
         for (Count i = 0; i < count && left > 0; i++) {
             if (times[i] != next) continue;
+            left--;
+            if (!x[i].learned) continue;
             double expected = corrected(x + i, m, n, k, a_cost, b_cost, widths, weights);
             if (expected < least_log || (expected == least_log && i < best)) least_log = expected, best = i;
-            left--;
         }
         last = next;
     }
