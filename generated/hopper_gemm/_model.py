@@ -34,8 +34,8 @@ MOST_ROUNDS = 4  # of such parts, which a workspace has room for
 STRIPE = 512  # sums that a consumer adds up at a time, of each part
 CUT = ("last", "each")  # tails whose host function cuts any tiles
 TAILS = ("whole", "helped", "split", *CUT)
-LIKELY = 1.15  # times the least estimate: kernels that may be the fastest all the same
-MOST_LIKELY = 16  # of those
+LIKELY = 1.1  # times the least estimate: kernels that may be the fastest all the same
+MOST_LIKELY = 10  # of those
 LEARNED = ("tma", "pointers_a")  # how kernels load of which measurements said by what their estimates are off
 MOST_OFF = 0.25  # by which no logarithm of an estimate is corrected more
 
