@@ -257,6 +257,26 @@ def cut_whole() -> Iterator[tuple[str, Design]]:
             yield f"{tail}{consumers}{name}_{layout}", Design({**values, **more}, tiles, of_rows(17, layout))
 
 
+def octets() -> Iterator[tuple[str, Design]]:
+    """One wgmma of any width in clusters with CTAs along both axes, or two along M, of tiles that are whole or cut."""
+    axes = {"_2x4": {"m": 2, "n": 4}, "_4x2": {"m": 4, "n": 2}, "_2x2": {"m": 2, "n": 2}, "_2x1": {"m": 2}}
+    for consumers, (name, ctas), side in itertools.product((1, 2), axes.items(), ("swap", "broad")):
+        for layout, tail in itertools.product(("row", "col"), ("", "_each") if side == "swap" else ("",)):
+            values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.replicate": consumers, "cluster": ctas}
+            values |= {"rings.c.stages": 2, "epilogue.subtiles": 1, "tasks.load.edge_rows": None}
+            values |= {"tasks.mma.exchange": True} if side == "swap" else {}
+            near = layout == ("row" if side == "swap" else "col")
+            widths = range(40 if near else 64, 177 if consumers < 2 else 209, 8 if near else 64)
+            shared, tiles = 64 * consumers, []
+            for width in widths:
+                room = 231424 - 16384 * consumers - 1536 * consumers * bool(tail)
+                stages = min(16, room // (128 * ((width if near else -(-width // 64) * 64) + shared)))
+                tiles.append((width, shared, 64, stages) if side == "swap" else (shared, width, 64, stages))
+            of = (layout, "") if side == "swap" else ("", layout)
+            values |= EACH if tail else {}
+            yield f"{side}{consumers}{name}{tail}_{layout}", Design(values, tuple(tiles), of_rows(65, *of))
+
+
 GRID_KINDS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int, int], ...]]] = {
     "64": (ONE_PART, ((64, 64, 64, 9), (64, 64, 64, 12), (64, 64, 128, 6))),
     "64_swap": (FEW, ((64, 64, 64, 9), (64, 64, 64, 12), (64, 64, 128, 6))),
@@ -280,4 +300,4 @@ def grids() -> Iterator[tuple[str, Design]]:
                 yield f"grid2_{m}x{n}_{name}{apart}{tail}", Design(own, tiles, filled)
 
 
-DESIGNS |= (*swapped(), *side_by_side(), *whole(), *cut_whole(), *grids())
+DESIGNS |= (*swapped(), *side_by_side(), *whole(), *cut_whole(), *octets(), *grids())

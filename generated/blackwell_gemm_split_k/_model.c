@@ -13,11 +13,17 @@ typedef struct {
     double fill, boxes, zeros, loaded, delivered, a_asked, b_asked;
     double read_once; /* negative where not everything stays in L2 */
     Count down;
+    int rough; /* whether a slot takes as long at least, instead of just as long */
 } Problem;
 
-static Count over(Count a, Count b) { return (a + b - 1) / b; } /* rounded up */
+/* Rounded up. Most numbers have 32 bits, which take half the time to divide. */
+static Count over(Count a, Count b) {
+    if ((a | b) >> 31) return (a + b - 1) / b;
+    return ((unsigned)a + (unsigned)b - 1) / (unsigned)b;
+}
 static Count least(Count a, Count b) { return a < b ? a : b; }
 static Count most(Count a, Count b) { return a > b ? a : b; }
+static double fourth(double a) { return a * a * (a * a); }
 
 /* Of a tile that an operand ends in: clocks for its rows of zeros if all SMs fill them, and for more boxes. */
 static void edge(const Kernel *x, Count beyond, Count extent, Count block, double line, double *zeros, double *boxes) {
@@ -33,7 +39,7 @@ static void edge(const Kernel *x, Count beyond, Count extent, Count block, doubl
 }
 
 static Problem problem(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
-    Problem p;
+    Problem p = {0};
     double cost;
     if (x->swap) {
         Count extent = m;
@@ -80,10 +86,16 @@ static double slot_of(const Kernel *x, const Problem *p, Count at_work, Count sp
     double latency = x->latency + x->cold * unique / (at_work * p->loaded);
     double asked = across * p->a_asked, b_asked = down * p->b_asked, mix = x->mix;
     if (b_asked > asked) asked = b_asked;
-    double loads = pow(p->fill + p->boxes + p->zeros * at_work, x->blend);
-    double inner = pow(pow(x->multiply + loads, x->root) + x->barriers, mix);
-    double waits = pow(unique / x->memory, mix) + pow(latency, mix) + pow(asked, mix);
-    waits += pow(p->delivered * at_work, mix);
+    double loads = p->fill + p->boxes + p->zeros * at_work, read = unique / x->memory;
+    double delivered = p->delivered * at_work;
+    if (p->rough) { /* no powers, which take most of the time: a norm of roots is no greater than that of `mix` */
+        double inner = (x->products > loads ? x->products : loads) + x->barriers;
+        double sum = fourth(inner) + fourth(read) + fourth(latency) + fourth(asked);
+        return sqrt(sqrt(sum + fourth(delivered) + fourth(x->producing))) * x->norm;
+    }
+    double inner = pow(pow(x->multiply + pow(loads, x->blend), x->root) + x->barriers, mix);
+    double waits = pow(read, mix) + pow(latency, mix) + pow(asked, mix);
+    waits += pow(delivered, mix);
     waits += pow(x->producing, mix);
     return pow(inner + waits, x->mix_root);
 }
@@ -155,9 +167,11 @@ typedef struct {
     Cut cut;
 } Launch;
 
-static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
+/* With `rough`, it takes as long at least. */
+static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, int rough) {
     Launch made = {.p = problem(x, m, n, k, a_cost, b_cost)};
     const Problem *p = &made.p;
+    made.p.rough = rough;
     Count ctas = (Count)x->ctas, parts = (Count)x->parts, tiles = p->tiles_m * p->tiles_n, items = tiles * parts;
     double total;
     made.cut = (Cut){tiles, 1, p->slots};
@@ -174,10 +188,6 @@ static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, 
     made.busy = busy / total;
     made.us = total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed;
     return made;
-}
-
-static double microseconds(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost) {
-    return launch(x, m, n, k, a_cost, b_cost).us;
 }
 
 /* Whether a kernel cannot load such rows, or a narrower one does as well. */
@@ -210,30 +220,32 @@ void cut(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cos
 /* Microseconds of each of `count` kernels; infinite for those that are needless. */
 void times(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
     for (Count i = 0; i < count; i++)
-        made[i] = needless(x + i, m, n) ? HUGE_VAL : microseconds(x + i, m, n, k, a_cost, b_cost);
+        made[i] = needless(x + i, m, n) ? HUGE_VAL : launch(x + i, m, n, k, a_cost, b_cost, 0).us;
 }
 
 enum { INPUTS = 128 }; /* of a network at most, and units of a layer */
 
 /* Logarithms of time over estimate that were learned: a network of rectified linear units. */
-static double correction(const Count *widths, const double *weights, double *values) {
+static double correction(const Count *widths, const double *restrict weights, double *restrict values) {
     double made[INPUTS];
     for (; widths[1]; widths++) {
         Count units = widths[1];
         for (Count unit = 0; unit < units; unit++) made[unit] = weights[unit];
         weights += units;
-        for (Count i = 0; i < widths[0]; i++, weights += units)
-            if (values[i])
-                for (Count unit = 0; unit < units; unit++) made[unit] += weights[unit] * values[i];
+        for (Count i = 0; i < widths[0]; i++, weights += units) {
+            double value = values[i];
+            if (value)
+                for (Count unit = 0; unit < units; unit++) made[unit] += weights[unit] * value;
+        }
         for (Count unit = 0; unit < units; unit++) values[unit] = made[unit] > 0 || units == 1 ? made[unit] : 0;
     }
     return values[0];
 }
 
-/* The logarithm of microseconds that a kernel is expected to take, up to what all have in common. */
-static double corrected(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, const Count *widths,
+/* The logarithm of microseconds that a kernel is expected to take for its launch, up to what all have in common. */
+static double corrected(const Kernel *x, Launch of, double a_cost, double b_cost, const Count *widths,
                         const double *weights) {
-    Launch of = launch(x, m, n, k, a_cost, b_cost);
+    Count k = of.p.k;
     Count whole = of.cut.whole, parts = of.cut.parts, ctas = (Count)x->ctas, tiles = of.p.tiles_m * of.p.tiles_n;
     Count items = (whole + (tiles - whole) * parts) * (Count)x->parts, rounds = over(items, ctas);
     Count block_m = (Count)x->block_m, block_n = (Count)x->block_n, block_k = (Count)x->block_k, i = 0;
@@ -256,35 +268,42 @@ static double corrected(const Kernel *x, Count m, Count n, Count k, double a_cos
 }
 
 /* The first of the kernels that are expected to take least, by estimates of those that may be it, which are corrected
-   if there is a network. `made` is room for bounds, by which most kernels are passed over, and for estimates. */
-Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made,
+   if there is a network. By their bounds, most kernels are passed over. */
+Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost,
                const Count *widths, const double *weights) {
-    Count best = 0;
-    double *times = made + count, likely = widths[0] ? x->likely : 1;
+    Count best = 0, next = -1;
+    Launch made[count];
+    double bounds[count], likely = widths[0] ? x->likely : 1;
     for (Count i = 0; i < count; i++) {
-        made[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
-        times[i] = HUGE_VAL;
-        if (made[i] < made[best]) best = i;
+        bounds[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
+        made[i].us = HUGE_VAL;
+        if (bounds[i] < bounds[best]) best = i;
     }
-    if (made[best] == HUGE_VAL) return best;
-    double fastest = times[best] = microseconds(x + best, m, n, k, a_cost, b_cost);
-    for (Count i = 0; i < count; i++) {
-        if (times[i] < HUGE_VAL || made[i] == HUGE_VAL || made[i] > fastest * likely) continue;
-        times[i] = microseconds(x + i, m, n, k, a_cost, b_cost);
-        if (times[i] < fastest || (times[i] == fastest && i < best)) fastest = times[i], best = i;
+    if (bounds[best] == HUGE_VAL) return best;
+    made[best] = launch(x + best, m, n, k, a_cost, b_cost, 0);
+    for (Count i = 0; i < count; i++) { /* closer bounds of those that are left, the least of which is the next */
+        if (i == best || bounds[i] > made[best].us * likely) continue;
+        bounds[i] = launch(x + i, m, n, k, a_cost, b_cost, 1).us * (1 - 1e-9);
+        if (next < 0 || bounds[i] < bounds[next]) next = i;
+    }
+    for (Count turn = next < 0 ? 0 : -1; turn < count; turn++) {
+        Count i = turn < 0 ? next : turn;
+        if (made[i].us < HUGE_VAL || bounds[i] > made[best].us * likely) continue;
+        made[i] = launch(x + i, m, n, k, a_cost, b_cost, 0);
+        if (made[i].us < made[best].us || (made[i].us == made[best].us && i < best)) best = i;
     }
     if (!widths[0] || !x[best].learned) return best;
-    double least_log = HUGE_VAL, last = -HUGE_VAL;
+    double most_us = made[best].us * likely, least_log = HUGE_VAL, last = -HUGE_VAL;
     for (Count left = (Count)x->most_likely; left > 0;) { /* from the fastest on */
         double next = HUGE_VAL;
         for (Count i = 0; i < count; i++)
-            if (times[i] > last && times[i] < next) next = times[i];
-        if (next > fastest * likely) break;
+            if (made[i].us > last && made[i].us < next) next = made[i].us;
+        if (next > most_us) break;
         for (Count i = 0; i < count && left > 0; i++) {
-            if (times[i] != next) continue;
+            if (made[i].us != next) continue;
             left--;
             if (!x[i].learned) continue;
-            double expected = corrected(x + i, m, n, k, a_cost, b_cost, widths, weights);
+            double expected = corrected(x + i, made[i], a_cost, b_cost, widths, weights);
             if (expected < least_log || (expected == least_log && i < best)) least_log = expected, best = i;
         }
         last = next;

@@ -13,6 +13,7 @@ pytest.importorskip("triton.language.extra.tlx")
 
 from benchmarks.pruning import candidates, report  # noqa: E402
 from tlxgen.cudalike import CudaLike  # noqa: E402
+from tlxgen.families.gemm.cuts import Cuts  # noqa: E402
 from tlxgen.families.gemm.model import Cut, Gpu  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
 from tlxgen.sim import RUNS, Report  # noqa: E402
@@ -97,8 +98,8 @@ def test_a_part_may_have_no_k(form: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("form", ["m2", "n2", "n4", "alone", "tall_n2"])
 def test_what_verify_runs_is_cut_in_each_way(form: str, tmp_path: Path) -> None:
-    """The host's own choice, on the shapes and the numbers of SMs that `tlxgen verify` has: no parts, and few, some and
-    many, which the kernel adds up by a loop each, of all rows of a tile; of one row few and many."""
+    """On the shapes and the numbers of SMs that `tlxgen verify` has: no parts, and few, some and many, which the kernel
+    adds up by a loop each, of all rows of a tile; of one row few and many."""
     made = Form(form, FORMS[form], tmp_path)
     (structure,) = made.kernels.structures
     variant, module = structure.variants[0], load_file(made.path)
@@ -106,7 +107,7 @@ def test_what_verify_runs_is_cut_in_each_way(form: str, tmp_path: Path) -> None:
     found: set[tuple[bool, int]] = set()
     for shape in shapes:
         for sms in counts_for(cluster_of(variant)):
-            parts = module.TIMES.cut(0, shape, Gpu("", sms)).parts
+            parts = Cuts(module.TIMES).cut(0, shape, Gpu("", sms)).parts
             found.add((shape[0] == 1, next(most for most in (1, 4, 8, 16) if parts <= most)))
     assert found >= {(False, 1), (False, 4), (False, 8), (False, 16), (True, 1), (True, 4), (True, 16)}
 

@@ -14,13 +14,11 @@ from tlxgen.plan.size import Count
 from .groups import Groups
 from .model import MOST_HELD, MOST_PARTS, MOST_ROUNDS
 from .ops import OPS, OpTensor
+from .sizes import LEAST_PART, SCALE_BLOCK
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
 COUNTER = 4  # words that a counter of tiles takes: what follows begins at a multiple of 16 bytes
-LEAST_PART = 32  # K tiles of a part of a group's tile: shorter ones cost more to add up than they save
-SCALE_BLOCK = 128  # elements along K, and columns of B, that a number scales
-POINTERS = {"tma": (), "pointers": ("a", "b"), "pointers_a": ("a",), "pointers_b": ("b",)}  # by tasks.load.by
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
 
 

@@ -10,9 +10,9 @@ from tlxgen.plan.pieces import BOX, UNIT, form
 from tlxgen.spec import Fault
 
 from .axes import AXES
-from .facts import SCALE_BLOCK
 from .keys import GemmKeys
 from .ops import OPS
+from .sizes import SCALE_BLOCK
 
 PIECED = (96, 160, 192, 224)  # columns of an instruction that are shared by products of 32 or more
 ONLY_SM100 = "this is of sm100: sm90 has no tensor memory, no CLC, no MX and no cvt.rs"

@@ -207,8 +207,7 @@ class Times:
         """
         extents, costs, key = self.given(shape, gpu, pitches)
         if (in_c := compiled()) is not None:
-            room = (ctypes.c_double * (2 * len(self.kernels)))()
-            return in_c.least_of(self.numbers(*key), len(self.kernels), *extents, *costs, room, *self.network())  # type: ignore[no-any-return]
+            return in_c.least_of(self.numbers(*key), len(self.kernels), *extents, *costs, *self.network())  # type: ignore[no-any-return]
         times = self(shape, gpu, pitches)
         order = sorted(range(len(times)), key=times.__getitem__)
         learned = [x.load_by in LEARNED for x in self.kernels]
@@ -299,10 +298,10 @@ def estimate(kernel: Kernel, types: Types, gpu: Gpu, rates: Rates, a_bytes: int 
 # fmt: off
 OF_CLOCKS = (
     "rows", "columns", "cluster_m", "cluster_n", "parts", "block_m", "block_n", "block_k", "reach", "ctas", "group",
-    "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot",
+    "products", "multiply", "barriers", "fastest", "ideal", "a", "b", "a_read", "b_read", "a_fill", "b_fill", "a_slot",
     "b_slot", "b_start", "a_beyond", "b_beyond", "a_lines", "b_lines", "boxes", "producing", "latency", "cold",
     "between", "around", "most_parts", "parts_sums", "sums", "adder_rows", "adder_columns", "blend", "root", "mix",
-    "mix_root", "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
+    "mix_root", "norm", "memory", "l2_bytes", "can_load", "longer", "mhz", "fixed",
 )
 OF_KERNEL = (
     "swap", "split", "ahead", "edge",
@@ -336,7 +335,7 @@ def compiled() -> ctypes.CDLL | None:
     number, count, array = ctypes.c_double, ctypes.c_longlong, ctypes.POINTER(ctypes.c_double)
     library.times.restype, library.least_of.restype, library.cut.restype = None, count, None
     given: list[Any] = [array, count, count, count, count, number, number, array]
-    library.times.argtypes, library.least_of.argtypes = given, [*given, ctypes.POINTER(count), array]
+    library.times.argtypes, library.least_of.argtypes = given, [*given[:-1], ctypes.POINTER(count), array]
     library.cut.argtypes = [array, count, count, count, number, number, ctypes.POINTER(count)]
     return library
 
@@ -369,13 +368,13 @@ class Clocks:
         widths = [block_n] if kernel.whole else widths
         each = [((w / 2) ** rates.blunt + rates.issue**rates.blunt) ** (1 / rates.blunt) for w in widths]
         multiply = instructions * sum(each)
-        self.multiply = multiply**rates.blend
+        self.products, self.multiply = multiply, multiply**rates.blend
         barriers = rates.slot + rates.pair * (cluster > cluster_k) + rates.narrow * (kernel.consumers == 1)
         barriers += (0 if kernel.in_flight else rates.wait) + (0 if kernel.specialized else rates.loading)
         if types.promote:
             alone = kernel.overlap or kernel.consumers == 1
             barriers += rates.adding_alone + block_m * block_n / rates.added if alone else rates.adding
-        self.barriers, self.fastest = barriers, multiply + barriers
+        self.barriers = barriers
         widths = [width if x else 0 for x, width in zip(copies(kernel), (a_bytes, b_bytes), strict=True)]
         self.widths = widths[:: -1 if kernel.swap else 1]  # of what threads copy, in bytes
         copied = (min(rates.copied, rates.pointers * width) for width in self.widths)
@@ -389,6 +388,7 @@ class Clocks:
         runs = (self.a * (block_k if along_k[0] else self.rows), self.b * (block_k if along_k[1] else self.columns))
         self.a_read, self.b_read = (x * (1 + rates.page / run) for x, run in zip((self.a, self.b), runs, strict=True))
         self.blend, self.root, self.mix, self.mix_root = rates.blend, 1 / rates.blend, rates.mix, 1 / rates.mix
+        self.norm = min(1.0, 6.0 ** (1 / rates.mix - 1 / 4))  # times the 4-norm of 6 numbers, it is at most their mix
         ghz = gpu.ghz or rates.ghz
         self.memory = rates.memory * ((gpu.memory or rates.peak) / rates.peak) / (ghz * 1e3)  # a clock
         self.l2_bytes = rates.l2_bytes if gpu.l2 is None else gpu.l2 * 0.8
@@ -414,6 +414,9 @@ class Clocks:
         if not kernel.specialized or kernel.load_by != "tma":
             self.producing = 0.0
         self.latency, self.cold = rates.latency / ahead, rates.cold / ahead
+        # A slot takes as long at least, however few bytes memory and L2 have to deliver.
+        least = ((multiply + barriers) ** self.mix, self.latency**self.mix, self.producing**self.mix)
+        self.fastest = sum(least) ** self.mix_root
 
         # Of a tile: from one to the next, and around them all.
         store = block_m * block_n * types.c / rates.store * (rates.alone if kernel.overlap or kernel.direct else 1)
@@ -453,7 +456,10 @@ class Clocks:
         """Of a launch; infinite where the kernel cannot load such rows."""
         if not self.can_load:
             return inf
-        total, busy = self(m, n, k, a_cost, b_cost)
+        return self.took(*self(m, n, k, a_cost, b_cost))
+
+    def took(self, total: float, busy: float) -> float:
+        """Microseconds of so many clocks, in some of which tensor cores are busy, so that the clock rate falls."""
         return total * self.longer / (self.mhz * (1 - self.rates.throttle * busy / total)) + self.fixed
 
     def __call__(
@@ -489,7 +495,7 @@ class Clocks:
     def facts(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> tuple[float, list[float]]:
         """Microseconds of a launch, and what the correction is told of it beside `about`."""
         total, busy = self(m, n, k, a_cost, b_cost)
-        us = total * self.longer / (self.mhz * (1 - self.rates.throttle * busy / total)) + self.fixed
+        us = self.took(total, busy)
         rows, across, tiles, slots, slot_of = self.of(m, n, k, a_cost, b_cost)
         whole, parts, part = (
             self.shared_out(m, tiles, slots, slot_of)[1] if self.kernel.tail in CUT else Cut(tiles, 1, slots)

@@ -14,9 +14,10 @@ from tlxgen.plan.rule import at_least, equal
 
 from . import arguments, blackwell, hopper
 from .axes import AXES
-from .facts import POINTERS, GemmFacts, Operand
+from .facts import GemmFacts, Operand
 from .groups import Groups
 from .ops import OPS
+from .sizes import POINTERS
 from .spec import GemmSpec
 
 MARK_BYTES = 128  # a count that a whole task is told of, and captures of tasks that have arguments more, as of boxes

@@ -19,8 +19,9 @@ from tlxgen.coverage import Waiver
 from tlxgen.families.kit.unseen import GRID, SPIN
 from tlxgen.plan.pieces import form
 
-from .facts import POINTERS, SCALE_BLOCK
+from .cuts import Cuts
 from .ops import OPS
+from .sizes import POINTERS, SCALE_BLOCK
 from .spec import GemmSpec
 
 GAP = 64  # elements of NaN after each row of what a kernel writes, where the shape allows it
@@ -109,14 +110,13 @@ def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Sh
     the three a CTA may have several parts. The CTAs of a cluster take a tile each, and what is one for a CTA alone is
     as many for these: of fewer, there is one item, which is cut in one way."""
     item = n * spec.cluster.n  # columns of the tiles that a cluster takes together
-    slot = k * (m + n) * DTYPES[spec.problem.a.dtype].bytes / 48  # clocks, at least
-    long = max(20, math.ceil((4000 + 3 * m * n) / slot))  # K tiles that are worth to be cut
+    long = 20  # K tiles, of which there are 4, 5 or 10 parts
     yield ((sms + 1) * m - 3, n, long * k - 8)
     each = spec.schedule.fix_up == "each"  # with shares: of 5 parts some have more than 4 stripes, of 8 none has
     for rows, tiles, more in ((1, 1, 1), (m, 1, 1), (m, 3 if each else 2, 1), (1, 3, 2)):
         yield (rows, tiles * item - 8, more * long * k - 8)
     if each:  # 15 parts where there are SMs for 16: shares differ; and fewer rows than shares
-        yield (m, item - 8, 15 * math.ceil(long / 16) * k - 8)
+        yield (m, item - 8, 15 * k - 8)
         if spec.tasks.mma.replicate == 1 or spec.tasks.mma.exchange:
             yield (1, 4 * item - 8, long * k - 8)
 
@@ -341,10 +341,12 @@ def launched(
     dtype = DTYPES[spec.problem.c.dtype]
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or columns * dtype.bytes % 16 == 0
+    here: dict[str, Any] = {"empty_rows": rows_apart, "CALLS": type(module.CALLS)()}  # what is known is of other rows
+    times = module.__dict__.get("TIMES")
+    if spec.schedule.fix_up != "after" and device.type == "cpu" and hasattr(times, "kernels"):
+        here["TIMES"] = Cuts(times)
     with (
-        mock.patch.dict(
-            module.__dict__, {"empty_rows": rows_apart, "CALLS": type(module.CALLS)()}
-        ),  # what is known is of other rows
+        mock.patch.dict(module.__dict__, here),
         mock.patch.dict(shared.__dict__, {"_empty": empty, "workspace": workspace}),
     ):
         out = poisoned(all_rows, columns, stride(columns, kind), kind, exact=True).unflatten(0, rows) if exact else None

@@ -15,9 +15,9 @@ import torch
 from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.gemm import problem as gemm
-from tlxgen.families.gemm.facts import LEAST_PART
 from tlxgen.families.gemm.groups import EXTENTS, Groups
 from tlxgen.families.gemm.problem import tolerance
+from tlxgen.families.gemm.sizes import LEAST_PART
 from tlxgen.families.kit.unseen import GRID
 
 from .spec import GroupedGemmSpec
