@@ -16,6 +16,7 @@ import torch
 
 from tlxgen.arch import DTYPES, DType, Sm100
 from tlxgen.coverage import Waiver
+from tlxgen.cudalike import CudaLike
 from tlxgen.families.kit.unseen import GRID, SPIN
 from tlxgen.plan.pieces import form
 
@@ -113,8 +114,8 @@ def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Sh
     long = 20  # K tiles, of which there are 4, 5 or 10 parts
     yield ((sms + 1) * m - 3, n, long * k - 8)
     each = spec.schedule.fix_up == "each"  # with shares: of 5 parts some have more than 4 stripes, of 8 none has
-    for rows, tiles, more in ((1, 1, 1), (m, 1, 1), (m, 3 if each else 2, 1), (1, 3, 2)):
-        yield (rows, tiles * item - 8, more * long * k - 8)
+    for rows, tiles in ((1, 1), (m, 1), (m, 3 if each else 2), (1, 3)):
+        yield (rows, tiles * item - 8, long * k - 8)
     if each:  # 15 parts where there are SMs for 16: shares differ; and fewer rows than shares
         yield (m, item - 8, 15 * k - 8)
         if spec.tasks.mma.replicate == 1 or spec.tasks.mma.exchange:
@@ -343,7 +344,7 @@ def launched(
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or columns * dtype.bytes % 16 == 0
     here: dict[str, Any] = {"empty_rows": rows_apart, "CALLS": type(module.CALLS)()}  # what is known is of other rows
     times = module.__dict__.get("TIMES")
-    if spec.schedule.fix_up != "after" and device.type == "cpu" and hasattr(times, "kernels"):
+    if spec.schedule.fix_up != "after" and isinstance(given["a"], CudaLike) and hasattr(times, "kernels"):
         here["TIMES"] = Cuts(times)
     with (
         mock.patch.dict(module.__dict__, here),
