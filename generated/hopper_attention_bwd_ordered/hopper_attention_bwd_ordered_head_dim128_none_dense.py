@@ -243,8 +243,7 @@ def hopper_attention_bwd_ordered_head_dim128_none_dense_kernel(
                     row = 0
                     head += 1
 
-            if steps > 0:
-                end_turn(adds_ptr + adds)  # the next may add
+            end_turn(adds_ptr + adds)  # the next may add
             tlx.local_store(grad_tiles[replica * 2], dv.to(tlx.dtype_of(dv_desc)))
             tlx.fence("async_shared")  # the TMA engine sees the stores
             tlx.async_descriptor_store(dv_desc, grad_tiles[replica * 2], [batch, kv_head, key, 0])
