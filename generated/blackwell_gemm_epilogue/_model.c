@@ -271,7 +271,7 @@ static double corrected(const Kernel *x, Launch of, double a_cost, double b_cost
    if there is a network. By their bounds, most kernels are passed over. */
 Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost,
                const Count *widths, const double *weights) {
-    Count best = 0, next = -1;
+    Count best = 0, close = -1;
     Launch made[count];
     double bounds[count], likely = widths[0] ? x->likely : 1;
     for (Count i = 0; i < count; i++) {
@@ -281,13 +281,13 @@ Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a
     }
     if (bounds[best] == HUGE_VAL) return best;
     made[best] = launch(x + best, m, n, k, a_cost, b_cost, 0);
-    for (Count i = 0; i < count; i++) { /* closer bounds of those that are left, the least of which is the next */
+    for (Count i = 0; i < count; i++) { /* closer bounds of those that are left */
         if (i == best || bounds[i] > made[best].us * likely) continue;
         bounds[i] = launch(x + i, m, n, k, a_cost, b_cost, 1).us * (1 - 1e-9);
-        if (next < 0 || bounds[i] < bounds[next]) next = i;
+        if (close < 0 || bounds[i] < bounds[close]) close = i;
     }
-    for (Count turn = next < 0 ? 0 : -1; turn < count; turn++) {
-        Count i = turn < 0 ? next : turn;
+    for (Count turn = close < 0 ? 0 : -1; turn < count; turn++) { /* that one comes first */
+        Count i = turn < 0 ? close : turn;
         if (made[i].us < HUGE_VAL || bounds[i] > made[best].us * likely) continue;
         made[i] = launch(x + i, m, n, k, a_cost, b_cost, 0);
         if (made[i].us < made[best].us || (made[i].us == made[best].us && i < best)) best = i;
