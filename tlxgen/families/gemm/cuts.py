@@ -29,7 +29,8 @@ class Cuts:
             blocks = (blocks[1], blocks[0], blocks[2])
         tiles = math.prod(-(-x // (block * c)) * c for x, block, c in zip((m, n), blocks, ctas, strict=False))
         slots, together = -(-k // blocks[2]), math.prod(ctas)
-        ways = self._ways(tiles, slots, gpu.sms // together * together, min(self.model.MOST_PARTS, kernel.ahead))
+        at_once = max(gpu.sms // together, 1) * together
+        ways = self._ways(tiles, slots, at_once, min(self.model.MOST_PARTS, kernel.ahead))
         return self.model.Cut(*next(ways, (tiles, 1, slots)))
 
     def _ways(self, tiles: int, slots: int, ctas: int, most: int) -> Iterator[tuple[int, int, int]]:
