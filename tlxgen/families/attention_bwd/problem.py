@@ -21,7 +21,6 @@ from tlxgen.families.attention_fwd import sparse
 from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import SOFTCAP, bias_of, cumulated, lengths, seen_of
 from tlxgen.families.attention_fwd.problem import lists as lists_of
-from tlxgen.families.kit.unseen import SPIN
 
 from . import quantised
 from .spec import BackwardSpec, SoftmaxBackwardSpec
@@ -66,8 +65,6 @@ def simulated_shapes(spec: BackwardSpec, constants: Mapping[str, int], sms: int)
 def unseen(spec: BackwardSpec) -> Iterator[Waiver]:
     """What no run can exercise, and why."""
     yield Waiver(("no-round",), r"for count in range\(steps \+ 1\)", "it is one more than the steps")
-    if spec.ordered:
-        yield SPIN
     if spec.weights.get("sink"):
         yield Waiver(("no-round",), r"for (batch|tile) in range", "there is a batch entry, and it has a query")
         yield Waiver(("second-round",), r"for tile in range", "that takes more than 8192 queries")
