@@ -257,7 +257,7 @@ def cut_whole() -> Iterator[tuple[str, Design]]:
             yield f"{tail}{consumers}{name}_{layout}", Design({**values, **more}, tiles, of_rows(17, layout))
 
 
-def octets() -> Iterator[tuple[str, Design]]:
+def both_axes() -> Iterator[tuple[str, Design]]:
     """One wgmma of any width in clusters with CTAs along both axes, or two along M, of tiles that are whole or cut."""
     axes = {"_2x4": {"m": 2, "n": 4}, "_4x2": {"m": 4, "n": 2}, "_2x2": {"m": 2, "n": 2}, "_2x1": {"m": 2}}
     for consumers, (name, ctas), side in itertools.product((1, 2), axes.items(), ("swap", "broad")):
@@ -300,4 +300,4 @@ def grids() -> Iterator[tuple[str, Design]]:
                 yield f"grid2_{m}x{n}_{name}{apart}{tail}", Design(own, tiles, filled)
 
 
-DESIGNS |= (*swapped(), *side_by_side(), *whole(), *cut_whole(), *octets(), *grids())
+DESIGNS |= (*swapped(), *side_by_side(), *whole(), *cut_whole(), *both_axes(), *grids())

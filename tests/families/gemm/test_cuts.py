@@ -43,3 +43,9 @@ def test_estimates_are_those_of_the_module() -> None:
     times = Times([Kernel(tile=(128, 128, 64), stages=4)], ROWS, RATES)
     given = (512, 512, 512), Gpu("", 132)
     assert Cuts(times)(*given) == times(*given)
+
+
+def test_a_cluster_has_its_ctas_where_there_are_fewer_sms() -> None:
+    """No GPU launches it; the simulator runs it all the same."""
+    times = Times([Kernel(tile=(64, 64, 64), stages=4, tail="each", cluster=(2, 4, 1))], ROWS, RATES)
+    assert Cuts(times).cut(0, (64, 64, 640), Gpu("", 4)) == Cut(0, 2, 5)

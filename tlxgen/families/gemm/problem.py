@@ -111,7 +111,7 @@ def _cut_shapes(spec: GemmSpec, m: int, n: int, k: int, sms: int) -> Iterator[Sh
     the three a CTA may have several parts. The CTAs of a cluster take a tile each, and what is one for a CTA alone is
     as many for these: of fewer, there is one item, which is cut in one way."""
     item = n * spec.cluster.n  # columns of the tiles that a cluster takes together
-    long = 20  # K tiles, of which there are 4, 5 or 10 parts
+    long = 20  # K tiles, which `Cuts` shares out among 2 to 10 parts
     yield ((sms + 1) * m - 3, n, long * k - 8)
     each = spec.schedule.fix_up == "each"  # with shares: of 5 parts some have more than 4 stripes, of 8 none has
     for rows, tiles in ((1, 1), (m, 1), (m, 3 if each else 2), (1, 3)):
@@ -343,7 +343,7 @@ def launched(
     kind = getattr(torch, dtype.torch)
     exact = spec.epilogue.store == "direct" or spec.schedule.split_k > 1 or columns * dtype.bytes % 16 == 0
     here: dict[str, Any] = {"empty_rows": rows_apart, "CALLS": type(module.CALLS)()}  # what is known is of other rows
-    times = module.__dict__.get("TIMES")
+    times = module.__dict__.get("TIMES")  # without kernels where a test has said how tiles are cut
     if spec.schedule.fix_up != "after" and isinstance(given["a"], CudaLike) and hasattr(times, "kernels"):
         here["TIMES"] = Cuts(times)
     with (

@@ -1,4 +1,4 @@
-"""Numbers that keys, plans and inputs share."""
+"""Constants that faults, plans and inputs share, apart from facts.py, which also needs the model of time."""
 
 from __future__ import annotations
 
