@@ -258,8 +258,9 @@ def cut_whole() -> Iterator[tuple[str, Design]]:
 
 
 def both_axes() -> Iterator[tuple[str, Design]]:
-    """One wgmma of any width in clusters with CTAs along both axes, or two along M, of tiles that are whole or cut."""
-    axes = {"_2x4": {"m": 2, "n": 4}, "_4x2": {"m": 4, "n": 2}, "_2x2": {"m": 2, "n": 2}, "_2x1": {"m": 2}}
+    """One wgmma of any width in clusters with CTAs along both axes, or along M, of tiles that are whole or cut."""
+    axes: dict[str, dict[str, int]] = {"_2x1": {"m": 2}, "_4x1": {"m": 4}}
+    axes |= {f"_{m}x{n}": {"m": m, "n": n} for m, n in ((2, 4), (4, 2), (2, 2))}
     for consumers, (name, ctas), side in itertools.product((1, 2), axes.items(), ("swap", "broad")):
         for layout, tail in itertools.product(("row", "col"), ("", "_each") if side == "swap" else ("",)):
             values: dict[str, Any] = {"tasks.mma.columns": "whole", "tasks.mma.replicate": consumers, "cluster": ctas}

@@ -1,12 +1,15 @@
 """Learns by what the GEMM model of time is off, of measured kernels, and says how much longer its picks take.
 
-    python -m benchmarks.learn_gemm benchmarks/results/gemm_*.json [--write] [--no-cross]
+    python -m benchmarks.learn_gemm benchmarks/results/gemm_*.json [--write] [--no-cross] [--doubtful 300 --seed 1]
 
 Files are those of gemm_times.py and gemm_designs.py: groups of kernels that one run has timed in turns on one shape.
 What is learned are logarithms of time over estimate, up to what a group has in common, by a network of rectified
 linear units (`Correction` in tlxgen/families/gemm/model.py). Eight networks, each begun from other weights, learn of
 the measurements; a smaller one, which ships, learns their mean on many more shapes, which nobody has measured.
 `--write` puts it where `build` reads it (tlxgen/families/gemm/correction.json).
+
+`--doubtful` prints random shapes that are worth measuring, as gemm_designs.py takes them by `--given`: those where the
+picked kernel takes longest beside the one that each of the eight would pick, by that one's word.
 
 For shapes that were left out of it, drawn as users have them (gemm_designs.py `--drawn`), this prints how much longer
 the picked kernel takes than the fastest of its group, with the correction and without. Needs no GPU.
@@ -28,7 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import fit_gemm
-from benchmarks.gemm_designs import BEST, of_model, shipped
+from benchmarks.gemm_designs import BEST, any_rows, of_model, shipped
 from benchmarks.gemm_random import problems
 from tlxgen.families.gemm import cost
 from tlxgen.families.gemm.model import LIKELY, Clocks, Correction, Kernel, row_cost, widest
@@ -39,7 +42,8 @@ DECAY = 0.1  # of the teachers' weights
 NEAR = 0.25  # a kernel that takes so much longer than the fastest of its group counts half
 MOST = 0.3  # no kernel counts as further off
 USERS = 3  # times that shapes count which were drawn as users have them; others were chosen since picks were wrong
-UNMEASURED = 2500  # shapes on which the student hears the teachers, too
+OF_EACH = 12  # random shapes are drawn for one that is to be measured
+UNMEASURED, SEED = 2500, 9001  # shapes on which the student hears the teachers, too
 FOLDS = 5  # of the shapes drawn as users have them, each of which is left out once
 DRAWN = "drawn"  # in the names of their files
 
@@ -78,20 +82,22 @@ def read(path: Path) -> list[Group]:
     return found
 
 
-def unmeasured(count: int, seed: int = 9001) -> list[Group]:
-    """Kernels that ship for random shapes: those that the model puts first, and some others that are likely."""
+def unmeasured(shapes: Sequence[tuple[tuple[int, int, int], str]]) -> list[Group]:
+    """Kernels that ship for shapes and layouts: those that the model puts first, and some others that are likely."""
     found = []
     BEST.shipped, BEST.spread, BEST.likely = 12, 4, 1.4
-    for shape, layout in problems(count, seed):
+    for shape, layout in shapes:
         types, gpu, pitches = of_model(shape, layout)
         rows, widths = [row_cost(x, cost.RATES) for x in pitches], [*map(widest, pitches)]
-        inputs = []
+        made = Group(shape, True, [], [])
         for candidate in shipped(shape, layout):
             clocks = Clocks(candidate.kernel, types, gpu, cost.RATES, *widths)
             if clocks.can_load:
-                inputs.append([*clocks.about(types), *clocks.facts(*shape, *rows)[1]])
-        if inputs:
-            found.append(Group(shape, True, inputs))
+                estimate, facts = clocks.facts(*shape, *rows)
+                made.inputs.append([*clocks.about(types), *facts])
+                made.estimates.append(math.log(estimate))
+        if made.inputs:
+            found.append(made)
     return found
 
 
@@ -132,8 +138,20 @@ def learn(
     return network
 
 
-def taught(groups: Sequence[Group], others: Sequence[Group]) -> tuple[nn.Sequential, tuple[Tensor, Tensor]]:
-    """The network that ships, and the mean and the spread of inputs by which its own are scaled."""
+class Teachers(NamedTuple):
+    """Networks that learned of measurements, and the mean and the spread of inputs by which theirs are scaled."""
+
+    networks: Sequence[nn.Sequential]
+    scale: tuple[Tensor, Tensor]
+
+    def of(self, group: Group) -> Tensor:
+        """What each says of each kernel of a group."""
+        inputs = (torch.tensor(group.inputs) - self.scale[0]) / self.scale[1]
+        with torch.no_grad():
+            return torch.stack([network(inputs)[:, 0] for network in self.networks])
+
+
+def teachers(groups: Sequence[Group]) -> Teachers:
     every = torch.cat([torch.tensor(group.inputs) for group in groups])
     scale = every.mean(0), every.std(0) + 1e-6
     wanted, weights = [], []
@@ -143,15 +161,37 @@ def taught(groups: Sequence[Group], others: Sequence[Group]) -> tuple[nn.Sequent
         off = centred(times - torch.tensor(group.estimates), weight, torch.zeros(len(times), dtype=torch.int64))
         wanted.append(off.clamp(-MOST, MOST))
         weights.append(weight * (USERS if group.drawn else 1))
-    teachers = [learn(groups, wanted, weights, TEACHER, scale, EPOCHS, DECAY, seed) for seed in range(TEACHERS)]
-    heard, said = [*groups, *others], []
-    with torch.no_grad():
-        for group in heard:
-            inputs = (torch.tensor(group.inputs) - scale[0]) / scale[1]
-            mean = sum(teacher(inputs)[:, 0] for teacher in teachers) / TEACHERS
-            said.append(mean - mean.mean())
-    student = learn(heard, said, [*map(torch.ones_like, said)], STUDENT, scale, 2 * EPOCHS // 3, 1e-3, 0)
-    return student, scale
+    networks = [learn(groups, wanted, weights, TEACHER, scale, EPOCHS, DECAY, seed) for seed in range(TEACHERS)]
+    return Teachers(networks, scale)
+
+
+def taught(
+    groups: Sequence[Group], others: Sequence[Group], by: Teachers
+) -> tuple[nn.Sequential, tuple[Tensor, Tensor]]:
+    """The network that ships, and how its inputs are scaled."""
+    heard = [*groups, *others]
+    means = [by.of(group).mean(0) for group in heard]
+    said = [mean - mean.mean() for mean in means]
+    student = learn(heard, said, [*map(torch.ones_like, said)], STUDENT, by.scale, 2 * EPOCHS // 3, 1e-3, 0)
+    with torch.no_grad():  # it has learned differences alone, and what it says is cut off at MOST_OFF
+        common = statistics.fmean(float(Teachers([student], by.scale).of(group).mean()) for group in heard)
+        student[-1].bias -= common
+    return student, by.scale
+
+
+def doubt(group: Group, by: Teachers) -> float:
+    """How much longer than needed the picked kernel takes, as a logarithm: what each teacher says of it, on average."""
+    estimates = torch.tensor(group.estimates)
+    said = (estimates + by.of(group))[:, estimates <= estimates.min() + math.log(LIKELY)]
+    return float((said[:, said.mean(0).argmin()] - said.min(1).values).mean())
+
+
+def doubtful(count: int, seed: int, by: Teachers) -> list[str]:
+    """Of `OF_EACH` times as many random shapes those of most doubt."""
+    some = any_rows(OF_EACH * count, seed)
+    doubts = [(doubt(group, by), *one) for group, one in zip(unmeasured(some), some, strict=True)]
+    most = sorted(doubts, reverse=True)[:count]
+    return ["x".join(map(str, shape)) + ":" + layout.replace(" ", ":") for _, shape, layout in most]
 
 
 def losses(groups: Sequence[Group], network: Network | None) -> list[float]:
@@ -185,7 +225,8 @@ def cross(groups: Sequence[Group], others: Sequence[Group]) -> dict[str, Any]:
     with_it, without = [], []
     for fold in range(FOLDS):
         left_out = set(shapes[fold::FOLDS])
-        network = correction(*taught([group for group in groups if group.shape not in left_out], others))
+        of = [group for group in groups if group.shape not in left_out]
+        network = correction(*taught(of, others, teachers(of)))
         some = [group for group in groups if group.drawn and group.shape in left_out]
         with_it += losses(some, network)
         without += losses(some, None)
@@ -211,15 +252,22 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--no-cross", action="store_true", help="skip what leaves shapes out")
+    parser.add_argument("--doubtful", type=int, default=0, help="print so many shapes whose picks are doubtful")
+    parser.add_argument("--seed", type=int, default=0, help="of these shapes")
     given = parser.parse_args()
+    torch.set_num_threads(1)  # matrices are small; two threads wait for each other, on a busy machine for minutes
     groups = [group for path in given.files for group in read(path)]
-    others = unmeasured(UNMEASURED)
+    others = unmeasured(problems(UNMEASURED, SEED))
     print(f"{len(groups)} groups, {sum(len(x.times) for x in groups)} times, {len({x.shape for x in groups})} shapes")
     record: dict[str, Any] = {"learned_of": [path.name for path in given.files]}
     if not given.no_cross:
         record["error_on_shapes_left_out"] = cross(groups, others)
+    if given.doubtful or given.write:
+        by = teachers(groups)
+    if given.doubtful:
+        print(",".join(doubtful(given.doubtful, given.seed, by)))
     if given.write:
-        made = correction(*taught(groups, others))
+        made = correction(*taught(groups, others, by))
         record["error"] = summary(losses([group for group in groups if group.drawn], made))
         lines = textwrap.wrap(" ".join(f"{x:.4g}" for x in made.weights), 116)
         cost.CORRECTION_FILE.write_text(

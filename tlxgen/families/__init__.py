@@ -122,10 +122,19 @@ def of(document: Document) -> Family:
         raise FamilyError(error.message, location=document.where(("kernel",)), remedy=error.remedy) from error
 
 
+_planned: dict[object, Kernels] = {}  # the last spec's: a large one takes seconds, and a verb may ask for each module
+
+
 def kernels_of(spec: Path) -> Kernels:
     """The variants of a spec file. Raises SpecError or SpecErrors."""
     document = read_spec(spec)
-    return of(document).kernels(document)
+    family = of(document)
+    key = (type(family), *((file.path, file.text) for file in document.files))
+    if key not in _planned:
+        planned = family.kernels(document)
+        _planned.clear()
+        _planned[key] = planned
+    return _planned[key]
 
 
 def templates(family: Family) -> Path:
