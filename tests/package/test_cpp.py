@@ -3,6 +3,7 @@ have the same words."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -26,6 +27,7 @@ def _lacking() -> str:
 needs_all = [pytest.mark.compiles, pytest.mark.skipif(bool(_lacking()), reason=_lacking())]
 
 
+@functools.cache
 def config(which: str) -> list[str]:
     """What tvm-ffi says that a build needs."""
     command = [sys.executable, "-m", "tvm_ffi.config", which]
@@ -50,23 +52,32 @@ def compiled(target: Path, *sources: Path, options: tuple[str, ...]) -> Path:
     return target
 
 
+@pytest.fixture(scope="module")
+def library(made: Callable[[str], Made], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Builds the library of a package, once for the tests of this file: they do not change it."""
+
+    @functools.cache
+    def build(which: str) -> Path:
+        it = made(which)
+        assert it.cpp
+        sources = it.cpp / f"{it.name}.cc", it.cpp / f"{it.name}_cubins.cc"
+        return compiled(tmp_path_factory.mktemp(which) / "it.so", *sources, options=("-shared", "-fPIC"))
+
+    return build
+
+
 @pytest.mark.parametrize("which", ["gemm", "pdl", "layer_norm", "attention"])
 class TestLaunches:
     pytestmark = needs_all
 
-    def test_the_driver_hears_the_same(self, made: Callable[[str], Made], which: str, tmp_path: Path) -> None:
+    def test_the_driver_hears_the_same(
+        self, made: Callable[[str], Made], library: Callable[[str], Path], which: str
+    ) -> None:
         """Each launch of each config with the cubin's digest, grid, block, shared memory, stream, attributes and every
         parameter; what is filled in; and errors, but for calls of torch that they name in Python."""
         it = made(which)
-        assert it.cpp
-        library = compiled(
-            tmp_path / "it.so",
-            it.cpp / f"{it.name}.cc",
-            it.cpp / f"{it.name}_cubins.cc",
-            options=("-shared", "-fPIC"),
-        )
         module = next(path for path in it.generated.glob("small_*.py")).stem
-        seen = it.start(HERE / "cpp_beside.py", it.package, it.name, module, library, which)
+        seen = it.start(HERE / "cpp_beside.py", it.package, it.name, module, library(which), which)
         launched = 0
         for what, (python, *others) in seen.items():
             launched += len(python["launches"])
@@ -118,12 +129,11 @@ class TestExample:
 class TestRefusals:
     pytestmark = needs_all
 
-    def test_another_gpu_an_old_driver_and_a_refused_cubin(self, made: Callable[[str], Made], tmp_path: Path) -> None:
+    def test_another_gpu_an_old_driver_and_a_refused_cubin(
+        self, made: Callable[[str], Made], library: Callable[[str], Path]
+    ) -> None:
         it = made("gemm")
-        assert it.cpp
-        sources = it.cpp / f"{it.name}.cc", it.cpp / f"{it.name}_cubins.cc"
-        library = compiled(tmp_path / "it.so", *sources, options=("-shared", "-fPIC"))
-        seen = it.start(HERE / "cpp_alone.py", library, it.name)
+        seen = it.start(HERE / "cpp_alone.py", library("gemm"), it.name)
         package = it.name
         kernel = f"{package}_kernel"
         assert seen == {
