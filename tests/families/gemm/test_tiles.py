@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,12 @@ shapes = st.tuples(
 def toys(sources: list[Source]) -> list[Toy]:
     """A module for each way in which work is shared out."""
     return list({toy.arithmetic: toy for toy in map(Toy, sources)}.values())
+
+
+@cache
+def first_of(folder: str, pattern: str) -> Toy:
+    """The first such module that is generated."""
+    return Toy(Source.read(sorted((GENERATED / folder).glob(pattern))[0]))
 
 
 def for_every_problem(toys: list[Toy], check: Callable[[Problem], None]) -> None:
@@ -80,7 +86,7 @@ def test_tiles_go_down_a_group_of_rows_before_the_next_column(toys: list[Toy]) -
 @example(2, 2**31 - 1, 0)
 @example(2**31 - 1, 1, -1)
 def test_a_quotient_by_multiplication_is_exact(divisor: int, dividend: int, offset: int) -> None:
-    names = Toy(Source.read(sorted((GENERATED / "hopper_gemm").glob("hopper*.py"))[0])).names
+    names = first_of("hopper_gemm", "hopper*.py").names
     near = min(max(dividend // divisor * divisor + offset, 0), 2**31 - 1)  # where rounding down matters
     for x in (dividend, near):
         assert names["quotient"](x, divisor, names["reciprocal"](divisor)) == x // divisor
@@ -202,8 +208,8 @@ def test_who_has_no_tile_in_the_last_round_helps_those_that_started_after_it(toy
 
 @given(st.integers(1, 5000), st.integers(1, 512), st.integers(64, 4096), st.integers(2, 148))
 def test_helpers_have_no_more_of_k_than_those_whom_they_help(items: int, k_tiles: int, slot: int, sms: int) -> None:
-    source = Source.read(sorted((GENERATED / "hopper_gemm_helped").glob("*pingpong*.py"))[0])
-    num_whole, helpers, lent, pieces = Toy(source).names["last_round"](items, k_tiles, slot, sms)
+    last_round = first_of("hopper_gemm_helped", "*pingpong*.py").names["last_round"]
+    num_whole, helpers, lent, pieces = last_round(items, k_tiles, slot, sms)
     assert 0 <= lent < k_tiles and num_whole == (items // sms * sms if lent else items)
     if lent:
         left = items - num_whole
@@ -229,8 +235,7 @@ def test_the_simulator_is_given_problems_with_helpers_of_one_and_of_several() ->
 
 @given(st.integers(0, 131), st.integers(1, 512), st.integers(64, 4096))
 def test_a_tail_is_cut_into_no_more_parts_than_there_are_ctas(left: int, k_tiles: int, slot: int) -> None:
-    source = Source.read(sorted((GENERATED / "hopper_gemm_tail").glob("*pingpong*.py"))[0])
-    part = Toy(source).names["part_of"](left, k_tiles, slot, 132)
+    part = first_of("hopper_gemm_tail", "*pingpong*.py").names["part_of"](left, k_tiles, slot, 132)
     parts = cdiv(k_tiles, part)
     assert 1 <= part <= k_tiles and parts <= 32  # a byte counts them, of two replicas each
     if parts > 1:

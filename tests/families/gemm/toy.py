@@ -92,7 +92,7 @@ class Toy:
     def cluster(self) -> int:
         return int(self.configs[0].options.get("ctas_per_cga", (1, 1, 1))[0])
 
-    @property
+    @cached_property
     def along(self) -> tuple[int, int]:
         """CTAs of a cluster along M and N, where those take neighbouring tiles."""
         down = f"BLOCK_M * {self.cluster}" in ast.unparse(self.source.functions["tile_at"])
@@ -113,7 +113,7 @@ class Toy:
         """Into how many parts the CTAs of a cluster cut K."""
         return self.cluster if "part_full" in self.source.text else 1
 
-    @property
+    @cached_property
     def arithmetic(self) -> str:
         """The text of all that is executed here: modules that agree in it need to be tried but once."""
         kernel, host = self.source.kernel, self.source.prepare
