@@ -5,12 +5,14 @@ docs/first-family.md shows its files and what tlxgen prints of them.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,12 +38,11 @@ def files() -> list[Path]:
     return sorted(p for p in EXAMPLE.rglob("*") if p.suffix in (".py", ".j2", ".yaml"))
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
+def site_in(folder: Path) -> Path:
     """A folder with the package and what an installation says of its entry points."""
     declared = re.search(r'^\[project\.entry-points\."(.*)"\]\n(\w+) = "(.*)"$', pyproject(), re.MULTILINE)
     assert declared
-    info = tmp_path / "site" / "scale_add-0.1.0.dist-info"
+    info = folder / "site" / "scale_add-0.1.0.dist-info"
     info.mkdir(parents=True)
     info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: scale-add\nVersion: 0.1.0\n")
     info.joinpath("entry_points.txt").write_text(f"[{declared[1]}]\n{declared[2]} = {declared[3]}\n")
@@ -49,12 +50,29 @@ def site(tmp_path: Path) -> Path:
     return info.parent
 
 
-@pytest.fixture
-def spec(tmp_path: Path) -> Path:
-    path = tmp_path / "specs" / "scale_add.yaml"
+def spec_in(folder: Path) -> Path:
+    path = folder / "specs" / "scale_add.yaml"
     path.parent.mkdir()
     shutil.copy(EXAMPLE / "specs" / "scale_add.yaml", path)
     return path
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return site_in(tmp_path)
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    return spec_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """What commands print in one folder, where none changes the spec. One that two tests ask for is run once."""
+    folder = tmp_path_factory.mktemp("printed")
+    site, spec = site_in(folder), spec_in(folder)
+    return functools.cache(lambda command: tlxgen(site, spec, command))
 
 
 @pytest.fixture
@@ -78,11 +96,11 @@ def tlxgen(site: Path, spec: Path, command: str) -> str:
     return done.stderr + done.stdout
 
 
-def test_it_builds_and_verifies(site: Path, spec: Path) -> None:
-    written = tlxgen(site, spec, "tlxgen build specs/scale_add.yaml")
+def test_it_builds_and_verifies(printed: Callable[[str], str]) -> None:
+    written = printed("tlxgen build specs/scale_add.yaml")
     assert "5 files written to generated/scale_add (2 modules, 6 variants, 6 rejected)" in written
-    assert tlxgen(site, spec, "tlxgen build specs/scale_add.yaml --check")
-    assert "0 findings in" in tlxgen(site, spec, "tlxgen verify specs/scale_add.yaml")
+    assert printed("tlxgen build specs/scale_add.yaml --check")
+    assert "0 findings in" in printed("tlxgen verify specs/scale_add.yaml")
 
 
 @pytest.mark.compiles
@@ -175,13 +193,12 @@ def words(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def test_the_page_shows_what_tlxgen_prints(site: Path, spec: Path) -> None:
+def test_the_page_shows_what_tlxgen_prints(printed: Callable[[str], str]) -> None:
     blocks = [block for kind, block in BLOCK.findall(PAGE) if kind == "console"]
     assert blocks
     for block in blocks:
         command, *lines = block.splitlines()
-        printed = [line.split() for line in tlxgen(site, spec, command.removeprefix("$ ")).splitlines()]
-        where = iter(printed)
+        where = iter([line.split() for line in printed(command.removeprefix("$ ")).splitlines()])
         for line in lines:  # some of the lines, in order; what takes a time is not compared
             wanted = line.split()
             assert line == "..." or any(timeless(wanted) == timeless(found) for found in where), (command, line)
