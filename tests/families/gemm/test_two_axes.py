@@ -75,7 +75,7 @@ def test_numbers_and_protocol(form: str, shape: tuple[int, int, int], parts: int
 
 @pytest.mark.parametrize("form", ["wide", "pair_apart", "few", "each"])
 def test_by_twenty_seeds(form: str, tmp_path: Path) -> None:
-    """CTAs of a cluster get far ahead of each other in some orders: by two tiles and more, by all slots in each."""
+    """CTAs of a cluster get far ahead of each other in some orders: of two tiles or more, of more uses than slots."""
     runs = tuple(("random", seed) for seed in range(20))
     shape = (130, 264 if form == "pair_apart" else 136, 200)
     report = Form(form, FORMS[form], tmp_path).run(shape, 2 * (form == "each"), runs, sms=8)
