@@ -251,6 +251,7 @@ class _Early:
         self._filled: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)  # what fixed defaults say for it
         self._names = {name: self._values(name, model) for name in condition.expression.names}
         self._known: dict[tuple[int, ...], bool] = {}
+        self._kinds: dict[int, list[tuple[int, int]]] = {}  # by axis
 
     def _values(self, name: str, model: type[CommonSpec]) -> tuple[int, list[Any]]:
         """The axis that gives a name, and the name's values for those of the axis."""
@@ -294,8 +295,18 @@ class _Early:
             rejects = self._verdict(fixed)
         except _UndecidedError as undecided:
             number = undecided.axis
-            return sum(self._count({**fixed, number: i}) for i in range(len(self._axes[number].values)))
+            return sum(many * self._count({**fixed, number: first}) for first, many in self._alike(number))
         return rejects * math.prod(len(axis.values) for number, axis in self._axes.items() if number not in fixed)
+
+    def _alike(self, number: int) -> list[tuple[int, int]]:
+        """Values of an axis, as far as the condition tells them apart: the first of each kind, and how many it has."""
+        if number not in self._kinds:
+            kinds: dict[tuple[str, bool], list[int]] = defaultdict(list)
+            for i in range(len(self._axes[number].values)):
+                said = [values[i] for of, values in self._names.values() if of == number]
+                kinds[repr(said), (number, i) in self._lacking].append(i)
+            self._kinds[number] = [(some[0], len(some)) for some in kinds.values()]
+        return self._kinds[number]
 
     def _verdict(self, fixed: Mapping[int, int]) -> bool:
         """Whether it rejects all points with the `fixed` indices. Raises _UndecidedError if it depends on others."""
