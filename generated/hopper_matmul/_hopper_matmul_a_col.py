@@ -35,6 +35,7 @@ from ._host import addressable_by_tma
 KERNELS = (
     # fmt: off
     (Kernel(tile=(256, 128, 64), stages=4, tail="last"), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 0),
+    (Kernel(tile=(256, 128, 64), stages=4, cluster=(1, 2, 1)), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_n2_whole_after_subtiles4", 0),
     (Kernel(tile=(64, 128, 64), stages=8, consumers=1, swap=True, whole=True), "hopper_matmul_col_row_tma_cooperative_replicate1_exchange_whole_m1_whole_after_subtiles1", 0),
     (Kernel(tile=(64, 176, 64), stages=6, consumers=1, swap=True, whole=True), "hopper_matmul_col_row_tma_cooperative_replicate1_exchange_whole_m1_whole_after_subtiles1", 1),
     (Kernel(tile=(64, 192, 64), stages=6, consumers=1, swap=True, whole=True), "hopper_matmul_col_row_tma_cooperative_replicate1_exchange_whole_m1_whole_after_subtiles1", 2),
@@ -82,6 +83,7 @@ KERNELS = (
     (Kernel(tile=(128, 192, 64), stages=4, cluster=(2, 1, 1), whole=True), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_whole_m2_whole_after_subtiles1", 2),
     (Kernel(tile=(128, 224, 64), stages=4, cluster=(2, 1, 1), whole=True), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_whole_m2_whole_after_subtiles1", 3),
     (Kernel(tile=(128, 240, 64), stages=4, cluster=(2, 1, 1), whole=True), "hopper_matmul_col_row_tma_cooperative_replicate2_no_exchange_whole_m2_whole_after_subtiles1", 4),
+    (Kernel(tile=(256, 160, 64), stages=4, swap=True), "hopper_matmul_col_row_tma_cooperative_replicate2_exchange_m1_whole_after_fifths_of_rows_subtiles1", 0),
     (Kernel(tile=(192, 128, 64), stages=4, consumers=3, whole=True), "hopper_matmul_col_row_tma_cooperative_replicate3_no_exchange_whole_m1_whole_after_subtiles1", 0),
     (Kernel(tile=(192, 192, 64), stages=4, consumers=3), "hopper_matmul_col_row_tma_cooperative_replicate3_no_exchange_m1_whole_after_thirds_subtiles4", 0),
     (Kernel(tile=(64, 256, 64), stages=4, overlap=True), "hopper_matmul_col_row_tma_pingpong_replicate2_no_exchange_m1_whole_after_subtiles4", 0),
@@ -110,6 +112,7 @@ KERNELS = (
     (Kernel(tile=(128, 224, 64), stages=4), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_whole_after_sevenths_subtiles4", 0),
     (Kernel(tile=(128, 128, 64), stages=6, tail="last"), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 0),
     (Kernel(tile=(128, 256, 64), stages=4, tail="last"), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_m1_split_last_subtiles4", 1),
+    (Kernel(tile=(128, 256, 64), stages=4, cluster=(2, 1, 1)), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_m2_whole_after_subtiles4", 0),
     (Kernel(tile=(128, 128, 64), stages=6, cluster=(2, 1, 1), tail="each"), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_m2_split_each_subtiles4", 0),
     (Kernel(tile=(128, 64, 64), stages=8, cluster=(1, 2, 1), tail="each"), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_n2_split_each_subtiles4", 0),
     (Kernel(tile=(128, 128, 64), stages=6, cluster=(1, 2, 1), tail="each"), "hopper_matmul_col_row_tma_edge_rows32_cooperative_replicate2_no_exchange_n2_split_each_subtiles4", 1),

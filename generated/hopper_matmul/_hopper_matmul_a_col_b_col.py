@@ -136,6 +136,7 @@ KERNELS = (
     (Kernel(tile=(128, 232, 64), stages=4, cluster=(2, 1, 1), whole=True), "hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_whole_m2_whole_after_subtiles1", 20),
     (Kernel(tile=(128, 240, 64), stages=4, cluster=(2, 1, 1), whole=True), "hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_whole_m2_whole_after_subtiles1", 21),
     (Kernel(tile=(128, 248, 64), stages=4, cluster=(2, 1, 1), whole=True), "hopper_matmul_col_col_tma_cooperative_replicate2_no_exchange_whole_m2_whole_after_subtiles1", 22),
+    (Kernel(tile=(256, 160, 64), stages=4, swap=True), "hopper_matmul_col_col_tma_cooperative_replicate2_exchange_m1_whole_after_fifths_of_rows_subtiles1", 0),
     (Kernel(tile=(192, 72, 64), stages=5, consumers=3, whole=True), "hopper_matmul_col_col_tma_cooperative_replicate3_no_exchange_whole_m1_whole_after_subtiles1", 0),
     (Kernel(tile=(192, 80, 64), stages=5, consumers=3, whole=True), "hopper_matmul_col_col_tma_cooperative_replicate3_no_exchange_whole_m1_whole_after_subtiles1", 1),
     (Kernel(tile=(192, 88, 64), stages=5, consumers=3, whole=True), "hopper_matmul_col_col_tma_cooperative_replicate3_no_exchange_whole_m1_whole_after_subtiles1", 2),
