@@ -145,7 +145,9 @@ DESIGNS: dict[str, Design] = {
     "large_n2": Design(cluster("n", 2), ((128, 256, 64, 4), (256, 128, 64, 4)), rows(129, 1 << 20)),
     # As much of C as two consumers have registers for: least is loaded for a product.
     **{
-        f"huge{name}": Design({"tasks.mma.registers": 232, **more}, ((256, 160, 64, 3), (256, 192, 64, 3)), rows(129, 1 << 20))
+        f"huge{name}": Design(
+            {"tasks.mma.registers": 232, **more}, ((256, 160, 64, 3), (256, 192, 64, 3)), rows(129, 1 << 20)
+        )
         for name, more in {"": {}, "_m2": along("m", 2), "_n2": along("n", 2)}.items()
     },
     "large_thirds_m2": Design(
