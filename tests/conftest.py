@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
     plan_once()
     render_here()
+    analyse_once()
     gc.set_threshold(300_000, 20, 20)  # as build.collect_seldom
 
 
@@ -73,6 +75,15 @@ def render_here() -> None:
     from tlxgen import build
 
     vars(build)["parent_process"] = lambda: True
+
+
+def analyse_once() -> None:
+    """Has the simulator look for a kernel's constants once, not again for each call of a helper in it: half of what a
+    kernel costs before it runs, and each fault makes another kernel. Records of proofs name the simulator's own text.
+    """
+    from tlxgen.sim import constancy
+
+    vars(constancy)["Constancy"] = lru_cache(100)(constancy.Constancy)  # it depends on nothing but its arguments
 
 
 class ByFile(LoadScopeScheduling):

@@ -19,8 +19,8 @@ SMALL = "blackwell_attention_bwd_d64/blackwell_attention_bwd_d64_none"
 FIRST = "blackwell_attention_bwd_orders/blackwell_attention_bwd_orders_head_dim64_dq_dk_dp_tmem_no_reuse"
 LATE = "blackwell_attention_bwd_orders/blackwell_attention_bwd_orders_head_dim64_dk_dp_dq_tmem_no_reuse"
 STORED_ONCE = "blackwell_attention_bwd_orders/blackwell_attention_bwd_orders_head_dim128_dk_dq_dp_smem_dp"
-SQUARE = (1, 2, 1, 300, 260)  # more steps than slots, heads that share K and V, ragged
-ODD = (1, 1, 1, 300, 260)  # an odd number of steps
+SQUARE = (1, 2, 1, 300, 200)  # more steps than slots, heads that share K and V, ragged
+ODD = (1, 1, 1, 300, 100)  # an odd number of steps
 LONG = (1, 1, 1, 130, 400)  # more keys than queries
 SHORT = (1, 2, 1, 300, 100)  # and the other way round: rows that see nothing when aligned at the bottom
 

@@ -32,7 +32,8 @@ ZEROS = "tl.float32), mask=inside[:, None] & (columns < 192)"
 ENDS = "row - n_q, key - n_k, 0, 0"
 SUMS = "(head * T_Q + rows[:, None]"
 NUMBERS = "(q_start + batch * 64) // 64"
-SQUARE = (1, 4, 2, 300, 300)  # more steps than slots, heads that share K and V, ragged
+SQUARE = (1, 2, 1, 200, 200)  # more steps than slots, heads that share K and V, ragged
+HEADS = (1, 4, 2, 130, 130)  # two heads of K and V
 LONG = (1, 1, 1, 130, 400)  # more keys than queries
 TWICE = (1, 2, 1, 150, 150)  # two tiles of keys, steps of two heads
 SHORT = (1, 2, 1, 300, 100)  # and the other way round: rows that see nothing when aligned at the bottom
@@ -67,9 +68,9 @@ FAULTS = (
     Mutant("dQ of the other columns", PLAIN, "[0, replica * 64]", "[0, (1 - replica) * 64]", 0, SQUARE),
     Mutant("dK not scaled", PLAIN, "(dk * scale)", "dk", 0, SQUARE),
     Mutant("delta left out", PLAIN, "(dp - delta[None, :])", "dp", 0, SQUARE),
-    Mutant("the next head too late", PLAIN, "if row >= N_Q:", "if row > N_Q:", 0, (1, 4, 2, 128, 128), 2),
+    Mutant("the next head too late", PLAIN, "if row >= N_Q:", "if row > N_Q:", 0, (1, 2, 1, 128, 128), 2),
     Mutant("one head for all", PLAIN, "head += 1", "head += 0", 0, SQUARE, 2),
-    Mutant("heads mixed up", PLAIN, "head = kv_head * heads", "head = kv_head", 0, SQUARE),
+    Mutant("heads mixed up", PLAIN, "head = kv_head * heads", "head = kv_head", 0, HEADS),
     Mutant("a step too few", PLAIN, "steps = tl.cdiv(N_Q, 64) * heads", "steps = N_Q // 64 * heads", 0, SQUARE),
     Mutant("dS of the other not awaited", AHEAD, "tlx.barrier_wait(ds_full[ds_slot], ds_phase)", "pass", 0, SQUARE),
     Mutant("dS not said to be there", AHEAD, "tlx.barrier_arrive(ds_full[ds_slot])", "pass", 0, SQUARE),
@@ -99,7 +100,7 @@ FAULTS = (
     Mutant("K released before dQ is done", DQ, "dq = tlx.async_dot_wait(0, dq)", "pass", 0, SQUARE),
     Mutant("V released before dP is done", DQ, "dp = tlx.async_dot_wait(0, dp)", "pass", 0, SQUARE),
     Mutant("a tile of keys too few", DQ, "row + 128", "row", 0, SQUARE),
-    Mutant("heads mixed up, dQ alone", DQ, "head // (H // H_KV)", "head % H_KV", 0, SQUARE),
+    Mutant("heads mixed up, dQ alone", DQ, "head // (H // H_KV)", "head % H_KV", 0, HEADS),
     Mutant("rows past the end", DQ, "[batch, head, row + replica * 64, 0]", "[batch, head, row, 0]", 0, SQUARE),
     Mutant("numbers not filled up", BOTTOM, "mask=filled", "mask=inside", 0, SEQUENCES),
     Mutant("numbers of two in one tile", BOTTOM, NUMBERS, "q_start // 64", 0, SEQUENCES),

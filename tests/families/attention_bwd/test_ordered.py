@@ -29,11 +29,11 @@ HOPPER_WINDOW = "hopper_attention_bwd_ordered/hopper_attention_bwd_ordered_head_
 SHAPES = {
     DENSE: (1, 2, 1, 200, 300),
     CAUSAL: (1, 1, 1, 140, 400),  # keys that no query sees
-    WINDOW: (1, 2, 2, 300, 520),  # tiles of queries that the first keys are too far away from
+    WINDOW: (1, 1, 1, 300, 520),  # tiles of queries that the first keys are too far away from
     PACKED: (4, 1, 1, 260, 300),
-    PAIR: (1, 2, 1, 200, 600),
+    PAIR: (1, 1, 1, 200, 600),
     HOPPER: (1, 2, 1, 100, 300),
-    HOPPER_WINDOW: (1, 2, 2, 300, 520),
+    HOPPER_WINDOW: (1, 1, 1, 300, 520),
 }
 
 
@@ -63,7 +63,7 @@ FAULTS = (
     *(Mutant("the turn not awaited", at, AWAIT, "added < 0", 0, SHAPES[at]) for at in (DENSE, PAIR, HOPPER)),
     Mutant("the turn of the one before", DENSE, "key // 128)", "key // 128 - 1)", 0, SHAPES[DENSE]),
     Mutant("the turn of a CTA, not of a pair", PAIR, "pair_key // 256", "pair_key // 512", 0, SHAPES[PAIR]),
-    Mutant("a window's first keys counted", WINDOW, " - max(row - LEFT, 0) // 128", "", 0, SHAPES[WINDOW]),
+    Mutant("a window's first keys counted", WINDOW, " - max(row - LEFT, 0) // 128", "", 0, (1, 2, 2, 300, 520)),
     Mutant("a window's tiles counted from the next", WINDOW,
         "max(row - LEFT, 0) // 128", "(max(row - LEFT, 0) // 128 + 1)", 0, SHAPES[WINDOW]),
     # Turns that end early, or never.

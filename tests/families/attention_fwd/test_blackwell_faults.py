@@ -18,8 +18,8 @@ IN_TURN = "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_n
 HANDED = "blackwell_attention_fwd_schedules/blackwell_attention_fwd_schedules_causal_clc_overlap"
 SLICED = "blackwell_attention_fwd_round/blackwell_attention_fwd_round_persistent_slices2_warp_lazy_warps1"
 OVER_Q = "blackwell_attention_fwd_rings/blackwell_attention_fwd_rings_persistent_shared_q"
-SQUARE = (1, 4, 2, 700, 700)  # more items than SMs, heads that share K and V, ragged
-SHORT = (2, 4, 1, 600, 100)  # a single tile of keys for each item
+SQUARE = (1, 4, 2, 400, 400)  # more items than SMs, heads that share K and V, ragged
+SHORT = (1, 4, 1, 400, 100)  # a single tile of keys for each item
 LONG = (1, 2, 1, 200, 900)  # more tiles of keys than slots
 
 FACTOR = "tlx.barrier_wait(factor_full[group * 2 + factor_slot], factor_phase)"

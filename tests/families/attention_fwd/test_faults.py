@@ -24,10 +24,10 @@ NARROW = "hopper_attention_fwd_fp8/hopper_attention_fwd_fp8_head_dim128_causal_d
 BIAS = "hopper_attention_fwd_bias/hopper_attention_fwd_bias_causal_like_q"
 BLOCKS = "hopper_attention_fwd_blocks/hopper_attention_fwd_blocks_causal_full"
 ALONE = "hopper_attention_fwd_blocks/hopper_attention_fwd_blocks_none_full"
-SQUARE = (1, 4, 2, 700, 700)  # more items than SMs, heads that share K and V
+SQUARE = (1, 4, 2, 300, 300)  # more items than SMs, heads that share K and V
 LONG = (1, 2, 1, 200, 600)  # more keys than queries
-SHORT = (2, 2, 1, 600, 200)  # and the other way round: rows that see nothing when aligned at the bottom
-ODD = (1, 4, 2, 701, 701)  # lists and biases of each head
+SHORT = (1, 2, 1, 400, 200)  # and the other way round: rows that see nothing when aligned at the bottom
+ODD = (1, 4, 2, 301, 301)  # lists and biases of each head
 EVEN = (2, 4, 2, 300, 301)  # and for all batch entries
 LAST_TURN = "tlx.named_barrier_arrive(5 - replica, 256)"
 

@@ -23,7 +23,7 @@ from tlxgen.families.gemm.spec import GemmSpec
 from tlxgen.spec import load
 
 Spec = dict[str, Any]
-EACH = 4  # specs of a form
+EACH = 2  # specs of a form
 TRIES = 40  # draws at most to find them
 TURNS = {"tasks.mma.split": "pingpong", "schedule.kind": "persistent", "tile.n": 128}
 STORE_TASK = {"tasks.epilogue": {"guard": "EPILOGUE_TASK"}, "epilogue.store": "tma", "tile.n": 128}
@@ -51,6 +51,7 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "store_task_turns": {**STORE_TASK, **TURNS, **KEEP},
     "cluster_m": {"cluster": {"m": 2}, "tile.n": 128},
     "cluster_n": {"cluster": {"n": 2, "multicast": ["a"]}, "tile.n": 128},
+    "cluster_n_parts": {"cluster": {"n": 2, "multicast": ["a"]}, "schedule.split_k": 4, "tile.n": 128},
     "cluster_n4": {"cluster": {"n": 4}, "tile.n": 128},
     "cluster_two_axes": {"cluster": {"m": 2, "n": 2}, "tile.n": 64},
     "cluster_turns": {**TURNS, "cluster": {"m": 2}},
@@ -152,13 +153,15 @@ def fits(spec: Spec) -> bool:
     return all(not family.plan(model, guards=g, baked={}, **common).reasons for g in settings)
 
 
-def drawn_from(forms: Mapping[str, Mapping[str, Any]], axes: Mapping[str, tuple[Any, ...]]) -> list[Spec]:
-    """EACH specs of each form that fit, their other axes drawn."""
+def drawn_from(
+    forms: Mapping[str, Mapping[str, Any]], axes: Mapping[str, tuple[Any, ...]], each: int = EACH
+) -> list[Spec]:
+    """So many specs of each form that fit, their other axes drawn."""
     found: list[Spec] = []
     for form, fixed in forms.items():
         drawn = ({axis: _drawn(form, draw, axis, values) for axis, values in axes.items()} for draw in range(TRIES))
         specs = (spec_of(f"{form}_{draw}", {**values, **fixed}) for draw, values in enumerate(drawn))
-        found += itertools.islice(filter(fits, specs), EACH)
+        found += itertools.islice(filter(fits, specs), each)
     return found
 
 

@@ -34,11 +34,11 @@ class Source:
     def functions(self) -> dict[str, ast.FunctionDef]:
         return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
 
-    @property
+    @cached_property
     def kernel(self) -> ast.FunctionDef:
         return next(f for n, f in self.functions.items() if n.endswith("_kernel") and not n.endswith("_reduce_kernel"))
 
-    @property
+    @cached_property
     def launches(self) -> list[ast.Call]:
         """What `prepare` says of each kernel: its text, grid, descriptors, addresses, scalars and options."""
         return calls(self.prepare, "Launch")
@@ -50,7 +50,7 @@ class Source:
         (name,) = (at.removesuffix(".operator") for at in set_at if at.endswith(".operator"))
         return self.functions[name]
 
-    @property
+    @cached_property
     def prepare(self) -> ast.FunctionDef:
         """What checks and describes the arguments; the host function calls it once a layout."""
         return self.functions["prepare"]
@@ -80,7 +80,7 @@ class Source:
         assert isinstance(descriptors, ast.List) and len(boxes) == len(descriptors.elts)
         return dict(zip((a.arg for a in self.kernel.args.args), boxes, strict=False))
 
-    @property
+    @cached_property
     def numbers(self) -> dict[str, ast.expr]:
         """The host's expression of each scalar that the main kernel gets, by the kernel's name for it."""
         _, _, descriptors, addresses, scalars, _ = self.launches[0].args

@@ -36,7 +36,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "fp8": {**EDGE, "tile.k": 64, "problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}}},
 }
 # M and N end within a box, at one, and before the first box ends; the last tiles have few rows, or nearly all.
-SHAPES = [(200, 104, 136), (160, 72, 72), (7, 5 * 8, 72), (261, 184, 40)]
+SHAPES = [(200, 104, 136), (7, 5 * 8, 72), (144, 72, 40)]
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -60,7 +60,7 @@ FAULTS = [
 def test_a_fault_is_found(name: str, old: str, new: str, tmp_path: Path) -> None:
     form = Form("plain", EDGE, tmp_path)
     form.mutated(old, new)
-    assert form.run((200, 104, 136)).seen, name
+    assert form.fails((200, 104, 136)), name
 
 
 @pytest.mark.parametrize("values", [{"arch": "sm100"}, {"kernel": "grouped_gemm"}], ids=["sm100", "grouped"])

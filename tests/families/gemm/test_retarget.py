@@ -73,7 +73,7 @@ def test_each_structure_is_clean_in_the_simulator(
     structure, problem = kernels.structures[number], kernels.family.problem()
     module = load_module(folder / f"{structure.name}.py", arch)
     for i in (0, len(structure.variants) - 1):  # without parts of K, and with
-        case = (problem, module, structure.variants[i].spec, (300, 136, 200), module.CONFIGS[i], numerics.compare)
+        case = (problem, module, structure.variants[i].spec, (200, 136, 136), module.CONFIGS[i], numerics.compare)
         report = verify_case(*case, RUNS[:3], arch=arch)
         assert not report.seen, str(report)
     assert {c.kwargs["SPLIT_K"] for c in (module.CONFIGS[0], module.CONFIGS[-1])} == {1, 3}

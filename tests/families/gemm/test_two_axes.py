@@ -12,7 +12,6 @@ pytest.importorskip("triton.language.extra.tlx")
 
 from tests.families.grouped_gemm.built import Built  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
-from tlxgen.sim import RUNS, Report  # noqa: E402
 
 from .matrix import kernels_of, spec_of  # noqa: E402
 from .test_fix_up import EACH, LAST, Form  # noqa: E402
@@ -48,22 +47,22 @@ FORMS: dict[str, dict[str, Any]] = {
 # slots; one cluster at a time, and several.
 CASES = [
     ("square", (256, 128, 200), 0, 8),
-    ("square", (130, 72, 330), 0, 16),
-    ("wide", (67, 136, 330), 0, 8),
+    ("square", (130, 72, 200), 0, 16),
+    ("wide", (67, 136, 200), 0, 8),
     ("high", (256, 72, 200), 0, 8),
-    ("pair", (200, 200, 330), 0, 16),
-    ("pair_apart", (130, 264, 330), 0, 8),
-    ("high_apart", (70, 72, 456), 0, 8),
-    ("turns", (512, 200, 200), 0, 16),
-    ("once", (200, 264, 400), 0, 16),
-    ("few", (33, 200, 330), 0, 8),
+    ("pair", (200, 200, 200), 0, 16),
+    ("pair_apart", (130, 264, 200), 0, 8),
+    ("high_apart", (70, 72, 264), 0, 8),
+    ("turns", (512, 120, 200), 0, 16),
+    ("once", (200, 264, 264), 0, 16),
+    ("few", (33, 200, 200), 0, 8),
     ("few_pair", (67, 264, 200), 0, 16),
-    ("all_rows", (200, 136, 328), 0, 16),
-    ("last", (130, 72, 330), 4, 16),
-    ("each", (67, 264, 330), 3, 16),
-    ("each_high", (200, 136, 330), 5, 8),
-    ("each_pair", (300, 120, 330), 6, 16),
-    ("each_few", (40, 200, 328), 6, 16),
+    ("all_rows", (200, 136, 264), 0, 16),
+    ("last", (130, 72, 200), 4, 16),
+    ("each", (67, 264, 200), 3, 16),
+    ("each_high", (200, 72, 330), 5, 8),
+    ("each_pair", (300, 120, 200), 3, 16),
+    ("each_few", (40, 200, 200), 6, 16),
 ]
 
 
@@ -74,12 +73,12 @@ def test_numbers_and_protocol(form: str, shape: tuple[int, int, int], parts: int
 
 
 @pytest.mark.parametrize("form", ["wide", "pair_apart", "few", "each"])
-def test_by_twenty_seeds(form: str, tmp_path: Path) -> None:
+def test_by_several_seeds(form: str, tmp_path: Path) -> None:
     """CTAs of a cluster get far ahead of each other in some orders: of two tiles or more, of more uses than slots."""
-    runs = tuple(("random", seed) for seed in range(20))
-    shape = (130, 264 if form == "pair_apart" else 136, 200)
+    runs = (("random", 0), ("random", 1), ("starved", 2), ("starved", 3))  # the last finds the first fault below
+    shape = (70 if form == "few" else 130, 264 if form == "pair_apart" else 136, 264)
     report = Form(form, FORMS[form], tmp_path).run(shape, 2 * (form == "each"), runs, sms=8)
-    assert not report.seen and report.runs == 20, str(report)
+    assert not report.seen and report.runs == 4, str(report)
 
 
 GROUPS = {
@@ -147,12 +146,7 @@ def test_a_fault_is_found(name: str, form: str, old: str | None, new: str, tmp_p
     else:  # an arrival of one that is a round ahead counts for one that still reads
         made.mutated("num_arrivals=4)", "num_arrivals=3)")
         made.mutated("tlx.barrier_arrive(ab_empty[last], remote_cta_rank=cta ^ 3)", "pass")
-    found = Report()
-    for run in RUNS:
-        found.add(made.run((250, 264, 456), 0, (run,), sms=8))
-        if found.seen:
-            return
-    pytest.fail(f"{name}: nothing was found")
+    assert made.fails((250, 264, 456), sms=8), f"{name}: nothing was found"
 
 
 def test_a_launch_has_whole_clusters(tmp_path: Path) -> None:
@@ -206,7 +200,7 @@ def test_compiles_as_planned(form: str, tmp_path: Path) -> None:
     from tlxgen.tune.space import space_of
 
     path = tmp_path / "full.yaml"
-    path.write_text(json.dumps({**spec_of("full", FORMS[form]), "variants": {"axes": {"tile.n": [64, 128]}}}))
+    path.write_text(json.dumps({**spec_of("full", FORMS[form]), "variants": {"axes": {"tile.n": [128]}}}))
     space = space_of(load(path, tuned=False))
     whole = candidates(space)
     found = report(whole, compile_candidates(space, whole, 1, 120))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -17,20 +20,30 @@ from tlxgen.families.grouped_gemm import problem as grouped
 from tlxgen.sim import Report, load_module, verify_case
 
 RUNS = (("random", 0), ("starved", 0), ("lazy", 0))
+FOLDER = TemporaryDirectory(prefix="tlxgen-built-")  # of this process
+
+
+@cache
+def _built(text: str) -> tuple[Path, Any]:
+    """The module of a spec and the spec of its variant, once for all tests."""
+    path = Path(mkdtemp(dir=FOLDER.name)) / "some.yaml"
+    path.write_text(text)
+    module = build(path, out=path.parent / "generated").folder / "some.py"
+    return module, kernels_of(path).structures[0].variants[0].spec
 
 
 class Built:
-    """One module of one variant."""
+    """One module of one variant. A fault is put into a copy in `folder`."""
 
     def __init__(self, folder: Path, text: str, arch: str = "sm90", kernel: str = "grouped_gemm") -> None:
-        path = folder / "some.yaml"
-        path.write_text(f"kernel: {kernel}\nname: some\narch: {arch}\n{text}")
-        self.arch, self.kernel, self.path = arch, kernel, build(path, out=folder / "generated").folder / "some.py"
-        self.spec = kernels_of(path).structures[0].variants[0].spec
+        self.arch, self.kernel, self._folder = arch, kernel, folder
+        self.path, self.spec = _built(f"kernel: {kernel}\nname: some\narch: {arch}\n{text}")
 
     def mutant(self, old: str, new: str) -> Built:
         text = self.path.read_text()
         assert old in text
+        if self._folder not in self.path.parents:
+            self.path = shutil.copytree(self.path.parent, self._folder / "mutant") / "some.py"
         self.path.write_text(text.replace(old, new))
         return self
 

@@ -30,10 +30,10 @@ def text(more: str = SMALL, **problem: str) -> str:
 @pytest.mark.parametrize("more", [SMALL, TURNS], ids=["one", "pingpong"])
 def test_rows_of_any_size_by_several_seeds(given: str, more: str, tmp_path: Path) -> None:
     """K ends within a block, N within one or just behind one; what no group has stays as it was."""
-    rows = (75, 200, 300) if given == "masked_m" else (0, 200, 300)  # masked: matrices of 150 rows, of which some count
-    report = Built(tmp_path, text(more, given=given)).run(rows, SIZES, tuple(("random", seed) for seed in range(5)))
+    rows = (75, 136, 300) if given == "masked_m" else (0, 136, 300)  # masked: matrices of 150 rows, of which some count
+    report = Built(tmp_path, text(more, given=given)).run(rows, SIZES, tuple(("random", seed) for seed in range(3)))
     assert not report.seen, "\n".join(map(str, report.seen))
-    assert report.runs == 5
+    assert report.runs == 3
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (129, 128), (128, 129), (8, 640)], ids=str)
@@ -42,7 +42,7 @@ def test_blocks_that_are_not_whole(n: int, k: int, tmp_path: Path) -> None:
 
 
 def test_a_huge_group_among_empty_ones(tmp_path: Path) -> None:
-    assert not Built(tmp_path, text()).run((0, 72, 136), [0] * 40 + [700] + [0] * 20 + [1], ONCE).seen
+    assert not Built(tmp_path, text()).run((0, 72, 136), [0] * 40 + [400] + [0] * 20 + [1], ONCE).seen
 
 
 def test_scales_of_batches(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f[0].replace(" ", "_"))
 def test_a_fault_is_found(fault: tuple[str, str, str], tmp_path: Path) -> None:
     built = Built(tmp_path, text()).mutant(*fault[1:])
-    assert built.run((0, 200, 300), (70, 0, 1, 130), ONCE).seen
+    assert built.run((0, 136, 300), (70, 0, 1, 130), ONCE).seen
 
 
 def test_masked_scales_are_of_the_group(tmp_path: Path) -> None:

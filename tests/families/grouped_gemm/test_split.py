@@ -33,10 +33,11 @@ def built(folder: Path, more: str = SMALL, kind: str = "dynamic") -> Built:
 @pytest.mark.parametrize("more", [SMALL, TWO], ids=["one", "two"])
 def test_groups_of_any_size_by_several_seeds(kind: str, more: str, tmp_path: Path) -> None:
     """Whole tiles, cut ones of two parts and of more, groups that end with a part, and empty ones between."""
-    sizes = (0, 1, PART, 0, 3 * PART + 7, PART + 1, 33, 2 * PART, 0)
-    report = built(tmp_path, more, kind).run((72, 40, 0), sizes, tuple(("random", seed) for seed in range(4)))
+    sizes = (0, 1, PART, 0, 2 * PART + 7, PART + 1, 33, 0)
+    shape = (40 if more == SMALL else 72, 40, 0)
+    report = built(tmp_path, more, kind).run(shape, sizes, tuple(("random", seed) for seed in range(3)))
     assert not report.seen, "\n".join(map(str, report.seen))
-    assert report.runs == 4
+    assert report.runs == 3
 
 
 @pytest.mark.parametrize("sms", [2, 6, 16])
@@ -66,7 +67,7 @@ def called(module: Any, sizes: tuple[int, ...], schedule: str, seed: int, out: A
 
 
 def test_the_bits_do_not_depend_on_who_ends_last(tmp_path: Path) -> None:
-    module, sizes = built(tmp_path).module(), (40, 5 * PART, 3, 3 * PART)
+    module, sizes = built(tmp_path).module(), (40, 3 * PART, 3, 2 * PART)
     first = called(module, sizes, "random", 0)
     for schedule, seed in (("random", 1), ("random", 2), ("starved", 0), ("lazy", 0)):
         assert torch.equal(called(module, sizes, schedule, seed), first)
@@ -74,7 +75,7 @@ def test_the_bits_do_not_depend_on_who_ends_last(tmp_path: Path) -> None:
 
 def test_a_result_may_have_gaps_between_matrices(tmp_path: Path) -> None:
     """The parts of a cut tile are stored through C's own strides, those of a whole one by TMA."""
-    module, sizes = built(tmp_path).module(), (40, 5 * PART)
+    module, sizes = built(tmp_path).module(), (40, 2 * PART)
     plain = called(module, sizes, "random", 0)
 
     def apart(device: Any) -> Any:
@@ -83,7 +84,7 @@ def test_a_result_may_have_gaps_between_matrices(tmp_path: Path) -> None:
     assert torch.equal(called(module, sizes, "random", 0, out=apart), plain)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_sums_of_random_groups_lie_apart(seed: int, tmp_path: Path) -> None:
     """Their places follow from where groups begin, anywhere, and the workspace ends with the last one."""
     torch.manual_seed(seed)
@@ -125,7 +126,7 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f[0].replace(" ", "_"))
 def test_a_fault_is_found(fault: tuple[str, str, str], tmp_path: Path) -> None:
     faulty = built(tmp_path).mutant(fault[1], fault[2])
-    assert faulty.run((64, 72, 0), (9, 3 * PART, 4 * PART + 5), ONCE).seen
+    assert faulty.run((64, 40, 0), (9, 2 * PART, 3 * PART + 5), ONCE).seen
 
 
 @pytest.mark.parametrize(
