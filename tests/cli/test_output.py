@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +37,62 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+# Forks whose standard output and error it is given, each of which ends as Python does: imports come once.
+SERVER = """
+import gc, json, os, sys
+import black, jinja2, tlxgen.api, tlxgen.cli, tlxgen.verbs.build
+import tlxgen.lock, tlxgen.render.module, tlxgen.review.diff, tlxgen.review.listing, tlxgen.review.show
+import tlxgen.verbs.explain, tlxgen.verbs.schema
+from tlxgen import stamp
+from tlxgen.families import loaded
+from tlxgen.render import environment
+loaded()
+templates = environment.environment(stamp.templates())
+for name in environment.closure(stamp.templates(), "gemm/module.py.j2"):
+    templates.get_template(name)
+gc.freeze()
+for line in sys.stdin:
+    words, folder, output, errors = json.loads(line)
+    child = os.fork()
+    if not child:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+os.chdir(folder)
+os.environ["TLXGEN_CACHE_DIR"] = folder + "/cache"
+if output == "pipe":
+    reading, writing = os.pipe()
+    os.close(reading)
+else:
+    writing = os.open(output, os.O_WRONLY)
+os.dup2(writing, 1)
+os.dup2(os.open(errors, os.O_WRONLY), 2)
+sys.argv = ["tlxgen", *words]
+tlxgen.cli.main()
+"""
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Callable[[list[str], str], tuple[int, str]]]:
+    """Runs a command with its output to a file, or to a pipe whose reader has ended: its status, and its errors."""
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", SERVER]
+    server = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert server.stdin and server.stdout
+
+    def run(verb: list[str], output: str) -> tuple[int, str]:
+        assert server.stdin and server.stdout
+        with tempfile.NamedTemporaryFile("r") as errors:
+            server.stdin.write(json.dumps([verb, os.getcwd(), output, errors.name]) + "\n")
+            server.stdin.flush()
+            return int(server.stdout.readline()), errors.read()
+
+    yield run
+    server.stdin.close()
+    assert server.wait() == 0
+
+
 def shell(verb: list[str], rest: str) -> subprocess.CompletedProcess[str]:
     """The command with redirections; its own exit status, whatever it is piped into."""
     words = [sys.executable, "-m", "tlxgen", *verb]
@@ -44,19 +103,21 @@ def shell(verb: list[str], rest: str) -> subprocess.CompletedProcess[str]:
 
 @each_verb
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_one_line(verb: list[str]) -> None:
-    done = shell(verb, "> /dev/full")
+def test_a_full_disk_is_one_line(verb: list[str], forked: Callable[[list[str], str], tuple[int, str]]) -> None:
+    assert forked(verb, "/dev/full") == (2, "error: cannot write the output: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_line_of_a_whole_process() -> None:
+    done = shell(["--version"], "> /dev/full")
     assert (done.returncode, done.stderr) == (2, "error: cannot write the output: No space left on device\n")
 
 
 @some_verbs
-def test_a_reader_that_has_ended_is_no_error_to_tell(verb: list[str]) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    words = [sys.executable, "-m", "tlxgen", *verb]
-    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (2, "")
+def test_a_reader_that_has_ended_is_no_error_to_tell(
+    verb: list[str], forked: Callable[[list[str], str], tuple[int, str]]
+) -> None:
+    assert forked(verb, "pipe") == (2, "")
 
 
 @some_verbs

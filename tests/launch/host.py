@@ -19,6 +19,7 @@ from triton import knobs
 from triton.backends.nvidia.driver import CudaDriver
 from triton.runtime.driver import driver
 
+from tlxgen.compile.toolchain import name_cache
 from tlxgen.loading import load_file
 
 DEVICE = torch.device("cuda", 0)
@@ -50,6 +51,7 @@ def pretend() -> None:
     active.get_current_device = lambda: 0
     active.get_device_capability = lambda *_: (9, 0)
     driver.set_active(active)
+    name_cache("tlxgen")
     torch.empty_strided = lambda *a, device=None, **k: empty_strided(*a, **k).as_subclass(CudaLike)
     torch._C._dynamo.guards._empty_strided_cuda = empty
     torch.cuda.current_device = lambda: 0

@@ -1,14 +1,13 @@
 """Run by test_launches.py in its own process: host functions of generated/ and of a package, on the same arguments.
 
-Prints one JSON object. argv: the module of generated/, the package's folder, the calls (a name in CALLS), the folder of
-the stand-in driver.
+Prints one JSON object, by the name of the calls. argv: for each spec the module of generated/, the package's folder and
+the calls (a name in CALLS); at the end the folder of the stand-in driver.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,8 @@ import torch
 from triton.backends.nvidia.driver import CudaDriver
 from triton.runtime.driver import driver
 
-from tests.package.pretend import Driver, pretend, tensor
+from tests.package.pretend import Allocator, Driver, pretend, tensor
+from tlxgen.compile.toolchain import name_cache
 from tlxgen.loading import load_file
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -51,23 +51,23 @@ def layer_norm() -> Iterator[Call]:
 
 
 def attention() -> Iterator[Call]:
-    for b, h, kv, n in ((2, 8, 4, 512), (2, 8, 2, 1000), (3, 4, 2, 333)):
-        q, k, v = tensor((b, h, n, 64)), tensor((b, kv, n, 64)), tensor((b, kv, n, 64))
-        yield f"{b},{h},{kv},{n}", (q, k, v), {}
-
-
-def attention_bwd() -> Iterator[Call]:
+    """With one batch entry, one head of K and V, and both."""
     for b, h, kv, n in (
         (2, 8, 4, 512),
         (2, 8, 2, 1000),
         (3, 4, 2, 333),
         (1, 8, 4, 512),
         (2, 8, 1, 333),
-        (1, 1, 1, 333),
+        (1, 4, 1, 333),
     ):
-        q, k, v = tensor((b, h, n, 128)), tensor((b, kv, n, 128)), tensor((b, kv, n, 128))
-        out, lse, dout = tensor((b, h, n, 128)), tensor((b, h, n), torch.float32), tensor((b, h, n, 128))
-        yield f"{b},{h},{kv},{n}", (q, k, v, out, lse, dout), {"scale": 1 / math.sqrt(128)}
+        q, k, v = tensor((b, h, n, 64)), tensor((b, kv, n, 64)), tensor((b, kv, n, 64))
+        yield f"{b},{h},{kv},{n}", (q, k, v), {}
+
+
+def norm_bwd() -> Iterator[Call]:
+    for rows, columns, padding in ((1024, 64, 0), (1000, 48, 0), (77, 33, 0), (64, 48, 16)):
+        dy, x = tensor((rows, columns)), tensor((rows, columns), padding=padding)
+        yield f"{rows}x{columns}+{padding}", (dy, x, tensor((columns,)), tensor((rows,), torch.float32)), {}
 
 
 CALLS = {
@@ -75,24 +75,31 @@ CALLS = {
     "pdl": gemm_with_bias,
     "layer_norm": layer_norm,
     "attention": attention,
-    "attention_bwd": attention_bwd,
+    "norm_bwd": norm_bwd,
 }
 
 
 def main() -> None:
-    generated, package, calls, folder = sys.argv[1:]
+    *specs, folder = sys.argv[1:]
     allocate = pretend()
+    name_cache("tlxgen")
     active = CudaDriver()
     active.get_current_stream = lambda device: 77
     active.get_current_device = lambda: 0
     active.get_device_capability = lambda *_: (9, 0)
     driver.set_active(active)
     told = Driver(folder)
+    threes = zip(specs[::3], specs[1::3], specs[2::3], strict=True)
+    seen = {calls: heard(Path(generated), package, calls, told, allocate) for generated, package, calls in threes}
+    json.dump(seen, sys.stdout)
+
+
+def heard(generated: Path, package: str, calls: str, told: Driver, allocate: Allocator) -> dict[str, Any]:
+    """What the driver is told at each call: three times by the package, and three times by the generated module."""
     sys.path.insert(0, package)
-    name = Path(generated).stem
-    by_triton = load_file(Path(generated))
-    packaged = importlib.import_module(f"{Path(generated).parent.name}.{name}")
-    launcher = importlib.import_module(f"{Path(generated).parent.name}._launcher")
+    by_triton = load_file(generated)
+    packaged = importlib.import_module(f"{generated.parent.name}.{generated.stem}")
+    launcher = importlib.import_module(f"{generated.parent.name}._launcher")
     told.heed(launcher)  # so the package comes first
     function = next(n for n in dir(by_triton) if not n.startswith("_") and hasattr(getattr(by_triton, n), "operator"))
     seen = {}
@@ -106,7 +113,7 @@ def main() -> None:
             getattr(module, function)(*tensors, **options)
             runs.append([*told.since(first)])
         seen[what] = runs
-    json.dump({"function": function, "seen": seen}, sys.stdout)
+    return seen
 
 
 def moved(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Run by test_cpp.py in its own process: host functions of a package in Python and in C++, on the same arguments.
 
-Prints one JSON object. argv: the package's folder, its name, the module of the package, the library in C++, the calls
-(a name in CALLS), the folder of the stand-in driver.
+Prints one JSON object, by the name of the calls. argv: for each spec the package's folder, its name, the module of the
+package, the library in C++ and the calls (a name in CALLS); at the end the folder of the stand-in driver.
 """
 
 from __future__ import annotations
@@ -109,9 +109,15 @@ def in_cpp(given: Any) -> Any:
 
 
 def main() -> None:
-    package, name, module, library, calls, folder = sys.argv[1:]
+    *specs, folder = sys.argv[1:]
     pretend()
     told = Driver(folder)
+    fives = zip(*(specs[place::5] for place in range(5)), strict=True)
+    json.dump({calls: heard(*others, calls, told) for *others, calls in fives}, sys.stdout)
+
+
+def heard(package: str, name: str, module: str, library: str, calls: str, told: Driver) -> dict[str, Any]:
+    """What becomes of each call with each config: of the package in Python, and twice of the library."""
     sys.path.insert(0, package)
     packaged = importlib.import_module(f"{name}.{module}")
     launcher = importlib.import_module(f"{name}._launcher")
@@ -155,7 +161,7 @@ def main() -> None:
                     }
                 )
             seen[f"{what}, config {i}"] = runs
-    json.dump(seen, sys.stdout)
+    return seen
 
 
 if __name__ == "__main__":

@@ -66,11 +66,28 @@ def tensor(shape: Any, dtype: Any = torch.bfloat16, *, padding: int = 0, shift: 
     return flat[shift:].view(wide)[..., : shape[-1]].as_subclass(CudaLike)
 
 
+def lasting(make: Any) -> Any:
+    """`make` of torch, which on the GPU gives the same memory each time that one of that size is asked for."""
+    kept: dict[Any, Any] = {}
+
+    def made(*size: Any, device: Any = None, **options: Any) -> Any:
+        if device is None or torch.device(device).type != "cuda":
+            return make(*size, device=device, **options)
+        key = (*size, *options.items())
+        if key not in kept:
+            kept[key] = make(*size, **options).as_subclass(CudaLike)
+        return kept[key]
+
+    return made
+
+
 def pretend(capability: tuple[int, int] = (9, 0)) -> Allocator:
     """Has torch say that there is one GPU."""
     allocate = Allocator()
     torch.empty_strided = allocate
     torch._C._dynamo.guards._empty_strided_cuda = allocate
+    torch.empty, torch.zeros = lasting(torch.empty), lasting(torch.zeros)  # workspaces, which a module keeps
+    torch.cuda.synchronize = lambda *_: None
     torch._C._cuda_getCurrentRawStream = lambda index: 77
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 1

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,44 +41,71 @@ def include_of_cuda() -> Path:
     return Path(spec.origin).parent / "backends" / "nvidia" / "include"
 
 
-def compiled(target: Path, *sources: Path, options: tuple[str, ...]) -> Path:
-    """Built as a package's README says, and with no warning of its own."""
-    includes = config("--cxxflags"), config("--ldflags")
-    system = [re.sub("^-I", "-isystem", one) for one in [*includes[0], f"-I{include_of_cuda()}"]]
-    command = ["g++", "-O1", "-Wall", "-Wextra", "-Werror", *map(str, sources), "-o", target, *options, *system]
-    run = subprocess.run(
-        [*map(str, command), *includes[1], "-ltvm_ffi", "-ldl"], capture_output=True, text=True, timeout=900
-    )
+def build(*arguments: object) -> None:
+    run = subprocess.run(["g++", *map(str, arguments)], capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, run.stderr[-3000:]
+
+
+@functools.cache
+def compiled(source: Path, optimized: bool, *options: str) -> Path:
+    """The object of a source, as a package's README says, and with no warning of its own."""
+    system = [re.sub("^-I", "-isystem", one) for one in [*config("--cxxflags"), f"-I{include_of_cuda()}"]]
+    target = source.with_suffix(".o")
+    warnings = ("-Wall", "-Wextra", "-Werror")
+    build("-O1" if optimized else "-O0", *warnings, "-fPIC", "-c", source, "-o", target, *options, *system)
+    return target
+
+
+def linked(target: Path, *objects: Path, options: tuple[str, ...]) -> Path:
+    build(*objects, "-o", target, *options, *config("--ldflags"), "-ltvm_ffi", "-ldl")
     return target
 
 
 @pytest.fixture(scope="module")
-def library(made: Callable[[str], Made], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def objects(made: Callable[[str], Made]) -> Callable[[str], list[Path]]:
+    """Compiles the sources of a package once; those of one with an optimizer, which warns of more."""
+
+    def objects(which: str) -> list[Path]:
+        it = made(which)
+        assert it.cpp
+        return [compiled(it.cpp / f"{it.name}{part}.cc", which == "gemm") for part in ("", "_cubins")]
+
+    return objects
+
+
+@pytest.fixture(scope="module")
+def library(objects: Callable[[str], list[Path]], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Builds the library of a package, once for the tests of this file: they do not change it."""
 
     @functools.cache
-    def build(which: str) -> Path:
+    def library(which: str) -> Path:
+        return linked(tmp_path_factory.mktemp(which) / "it.so", *objects(which), options=("-shared",))
+
+    return library
+
+
+WHICH = ("gemm", "pdl", "layer_norm", "attention")
+
+
+@pytest.fixture(scope="module")
+def heard(made: Callable[[str], Made], library: Callable[[str], Path]) -> Any:
+    """What becomes of the calls of all of them, in one process."""
+    words: list[object] = []
+    for which in WHICH:
         it = made(which)
-        assert it.cpp
-        sources = it.cpp / f"{it.name}.cc", it.cpp / f"{it.name}_cubins.cc"
-        return compiled(tmp_path_factory.mktemp(which) / "it.so", *sources, options=("-shared", "-fPIC"))
-
-    return build
+        module = next(path for path in it.generated.glob("small_*.py")).stem
+        words += [it.package, it.name, module, library(which), which]
+    return made("gemm").start(HERE / "cpp_beside.py", *words)
 
 
-@pytest.mark.parametrize("which", ["gemm", "pdl", "layer_norm", "attention"])
+@pytest.mark.parametrize("which", WHICH)
 class TestLaunches:
     pytestmark = needs_all
 
-    def test_the_driver_hears_the_same(
-        self, made: Callable[[str], Made], library: Callable[[str], Path], which: str
-    ) -> None:
+    def test_the_driver_hears_the_same(self, heard: Any, which: str) -> None:
         """Each launch of each config with the cubin's digest, grid, block, shared memory, stream, attributes and every
         parameter; what is filled in; and errors, but for calls of torch that they name in Python."""
-        it = made(which)
-        module = next(path for path in it.generated.glob("small_*.py")).stem
-        seen = it.start(HERE / "cpp_beside.py", it.package, it.name, module, library(which), which)
+        seen = heard[which]
         launched = 0
         for what, (python, *others) in seen.items():
             launched += len(python["launches"])
@@ -98,7 +126,7 @@ class TestExample:
     pytestmark = needs_all
 
     def test_it_builds_launches_and_sees_that_nothing_ran(
-        self, made: Callable[[str], Made], driver: Path, tmp_path: Path
+        self, made: Callable[[str], Made], objects: Callable[[str], list[Path]], driver: Path, tmp_path: Path
     ) -> None:
         """The stand-in runs no kernel, so C keeps its NaN, and the example has to say that it is wrong."""
         it = made("gemm")
@@ -107,13 +135,8 @@ class TestExample:
         source = source.replace("<hopper_gemm.h>", f"<{it.name}.h>")
         source = source.replace("hopper_gemm::hopper_gemm_cooperative_0", f"{it.name}::{it.name}_0")
         (tmp_path / "gemm.cc").write_text(source)
-        program = compiled(
-            tmp_path / "gemm",
-            tmp_path / "gemm.cc",
-            it.cpp / f"{it.name}.cc",
-            it.cpp / f"{it.name}_cubins.cc",
-            options=(f"-I{it.cpp}", f"-L{driver}", "-lcuda"),
-        )
+        own = compiled(tmp_path / "gemm.cc", True, f"-I{it.cpp}")
+        program = linked(tmp_path / "gemm", own, *objects("gemm"), options=(f"-L{driver}", "-lcuda"))
         libraries = os.pathsep.join([str(driver), *config("--libdir")])
         environment = os.environ | {"LD_LIBRARY_PATH": libraries, "STANDIN_HEARD": str(tmp_path / "heard")}
         run = subprocess.run([program, "256", "128", "64"], env=environment, capture_output=True, text=True, timeout=60)

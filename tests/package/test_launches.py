@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,26 @@ HERE = Path(__file__).resolve().parent
 pytestmark = [pytest.mark.compiles, pytest.mark.skipif(bool(lacking()), reason=lacking())]
 
 
-@pytest.mark.parametrize("which", ["gemm", "pdl", "layer_norm", "attention_bwd"])
-def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> None:
+WHICH = ("gemm", "pdl", "layer_norm", "attention", "norm_bwd")
+
+
+def module_of(it: Made) -> Path:
+    return next(it.generated.glob("small_*.py"))
+
+
+@pytest.fixture(scope="module")
+def heard(made: Callable[[str], Made]) -> Any:
+    """What the driver is told of all of them, in one process."""
+    all_made = {which: made(which) for which in WHICH}
+    words = [word for which, it in all_made.items() for word in (module_of(it), it.package, which)]
+    return all_made["gemm"].start(HERE / "beside.py", *words)
+
+
+@pytest.mark.parametrize("which", WHICH)
+def test_the_driver_hears_the_same(made: Callable[[str], Made], heard: Any, which: str) -> None:
     """The code's digest, grid, block, shared memory, stream, attributes and every parameter, encoded descriptors among
     them: at the first launch of a layout, at the next by what was kept, and at other addresses."""
-    it = made(which)
-    module = next(path for path in it.generated.glob("small_*.py"))
-    seen = it.start(HERE / "beside.py", module, it.package, which)["seen"]
+    seen = heard[which]
     assert len(seen) >= 3
     for what, (packaged_first, packaged, packaged_elsewhere, at_first, kept, elsewhere) in seen.items():
         assert at_first == kept, what
@@ -32,7 +46,9 @@ def test_the_driver_hears_the_same(made: Callable[[str], Made], which: str) -> N
     launched = [launch for runs in seen.values() for launch in runs[0]]
     assert all(launch["stream"] == 77 and launch["parameters"] for launch in launched)
     overlapped = {bool(launch["attributes"]) for launch in launched}
-    assert overlapped == {'"launch_pdl": True' in module.read_text()} == {which in ("pdl", "layer_norm")}
+    assert (
+        overlapped == {'"launch_pdl": True' in module_of(made(which)).read_text()} == {which in ("pdl", "layer_norm")}
+    )
 
 
 def test_what_it_says_and_refuses_alone(made: Callable[[str], Made], tmp_path: Path) -> None:

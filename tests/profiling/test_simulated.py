@@ -25,7 +25,7 @@ CASES: list[tuple[str, str, tuple[int, ...]]] = [
     ("hopper_gemm_pdl", "", (200, 264, 200)),
     ("hopper_attention_fwd", "hopper_attention_fwd_causal", (1, 2, 1, 200, 200)),
     ("hopper_attention_bwd", "hopper_attention_bwd_causal_together", (1, 2, 1, 140, 140)),
-    ("hopper_rms_norm", "hopper_rms_norm_staged", (70, 304)),
+    ("hopper_rms_norm", "hopper_rms_norm_staged", (22, 304)),
     ("hopper_grouped_gemm", "", (3, 135, 128, 72)),
     ("blackwell_gemm_clc", "", (129, 500, 200)),
 ]

@@ -23,7 +23,6 @@ from tlxgen import sim, verify
 from tlxgen.cli import app
 from tlxgen.families.gemm.problem import simulated_shapes
 from tlxgen.families.gemm.spec import GemmSpec
-from tlxgen.spec import load
 from tlxgen.verify.structures import configs_of
 
 SPEC = str(ROOT / "specs" / "hopper_gemm.yaml")
@@ -47,6 +46,20 @@ def warning():
 def error():
     fails[(1,)](torch.empty(1, device="cuda"))
 """
+
+
+TWO = """
+kernel: gemm
+name: two
+arch: sm90
+tile: {k: 16}
+epilogue: {subtiles: 1}
+variants:
+  axes:
+    tasks.mma.split: [cooperative, pingpong]
+    tile.n: [32, 64]
+"""
+ROWS = "kernel: norm_fwd\nname: rows\narch: sm90\ntile: {n: 256}\n"
 
 
 def invoke(*arguments: str) -> Result:
@@ -78,18 +91,20 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_clean_spec_exits_with_0_and_workers_change_nothing(tmp_path: Path) -> None:
-    result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
+    (tmp_path / "two.yaml").write_text(TWO)
+    spec = str(tmp_path / "two.yaml")
+    result = invoke("verify", spec, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
     assert result.exit_code == 0, result.output
-    assert "hopper_gemm_cooperative: 12 runs" in result.output  # 3 configs, 4 shapes, 1 schedule
-    assert "0 findings in 20 runs" in result.output and "not proven" in result.output
-    result = invoke("verify", SPEC, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
+    assert "two_cooperative: 8 runs" in result.output  # 2 configs, 4 shapes, 1 schedule
+    assert "0 findings in 16 runs" in result.output and "not proven" in result.output
+    result = invoke("verify", spec, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
     assert result.exit_code == 0
     first, second = timeless(tmp_path / "1.json"), timeless(tmp_path / "2.json")
     assert first == second
     assert list(first) == ["version", "tlxgen", "runs", "targets"] and first["version"] == 1
     assert [(t["target"], t["status"], t["runs"]) for t in first["targets"]] == [
-        ("hopper_gemm_cooperative", "clean", 12),
-        ("hopper_gemm_pingpong", "clean", 8),
+        ("two_cooperative", "clean", 8),
+        ("two_pingpong", "clean", 8),
     ]
 
 
@@ -189,28 +204,23 @@ def test_a_declared_config_is_counted_after_pruning(hand_written: Path) -> None:
     assert result.exit_code == 2 and "no config 3: tuned_kernel has 3 configs (0 to 2)" in result.output
 
 
-def small(folder: Path, base: str = "hopper_gemm") -> str:
-    """A spec with one config of a shipped one: for hopper_gemm a cooperative one."""
-    shutil.copytree(ROOT / "specs", folder / "specs", dirs_exist_ok=True)
-    path = folder / "specs" / f"small_{base}.yaml"
-    axes = {
-        axis: [values[0]] for axis, values in load(folder / "specs" / f"{base}.yaml").data["variants"]["axes"].items()
-    }
-    path.write_text(json.dumps({"extends": f"{base}.yaml", "name": path.stem, "variants": {"axes": axes}}))
-    return str(path)
-
-
 def test_build_verify_writes_what_is_clean(tmp_path: Path) -> None:
-    spec = small(tmp_path)
+    (tmp_path / "specs").mkdir()
+    spec = str(tmp_path / "specs" / "rows.yaml")
+    Path(spec).write_text(ROWS)
     result = invoke("build", spec, "--verify")
     assert result.exit_code == 0, result.output
-    assert "0 findings in" in result.output and "6 files written" in result.output
+    assert "0 findings in" in result.output and "4 files written" in result.output
     assert "up to date" in invoke("build", spec).output
 
 
 @pytest.mark.usefixtures("broken")
 def test_build_verify_writes_nothing_faulty(tmp_path: Path) -> None:
-    result = invoke("build", small(tmp_path), small(tmp_path, "hopper_gemm_pipelined"), "--verify")
+    (tmp_path / "specs").mkdir()
+    clean, faulty = (tmp_path / "specs" / name for name in ("rows.yaml", "one.yaml"))
+    clean.write_text(ROWS)
+    faulty.write_text(TWO.replace("two", "one").replace(", pingpong", "").replace("[32, 64]", "[32]"))
+    result = invoke("build", str(clean), str(faulty), "--verify")
     assert result.exit_code == 1, result.output
     assert "error deadlock" in result.output and "nothing is written" in result.output
     assert not (tmp_path / "generated").exists()

@@ -194,8 +194,11 @@ def test_a_dead_context_ends_the_child(session: Any, monkeypatch: pytest.MonkeyP
 @pytest.mark.compiles
 @pytest.mark.parametrize("tail", ["whole", "split", "helped"])
 def test_a_compilation_is_kept_where_the_measuring_child_looks(project: Project, tail: str) -> None:
+    """One structure with one config and small tiles, as each is compiled twice."""
+    axes = {"tasks.mma.split": "pingpong" if tail == "helped" else "cooperative", "tile.n": 64, "rings.ab.stages": 3}
+    lines = [f"    {axis}: [{value}]\n" for axis, value in axes.items()]
     project.spec.write_text(
-        f"{SPEC.replace('[128, 256]', '[128]')}schedule: {{tail: {tail}}}\nepilogue: {{subtiles: 4}}\n"
+        f"{SPEC.partition('    tasks')[0]}{''.join(lines)}schedule: {{tail: {tail}}}\nepilogue: {{subtiles: 2}}\n"
     )
     space = project.space
     lab = Lab(
