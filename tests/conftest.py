@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 import json
 import os
+import pickle
 import shutil
+import sys
 import tempfile
 from dataclasses import replace
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,11 +23,18 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("tlxgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # both read the clock
 settings.load_profile("tlxgen")
 CACHE = pytest.StashKey[str]()
+ALL_SPECS = (  # files with a test that plans all that ship
+    "tests/build/test_shipped.py",
+    "tests/families/test_functions.py",
+    "tests/plan/test_arguments.py",
+    "tests/proof/test_shipped.py",
+)
 GENERATED = "::test_a_generated_module_without_a_record_is_clean["
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[CACHE] = os.environ["TLXGEN_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlxgen-tests-")
+    compile_once()
     plan_once()
     render_here()
     analyse_once()
@@ -41,16 +52,11 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
-SLOW = (  # each seconds of planning
-    "hopper_matmul.yaml",
-    "hopper_gemm_tuned.yaml",
-    "hopper_gemm_fp8_tuned.yaml",
-    "hopper_gemm_fp8_exact_tuned.yaml",
-)
+SPECS = Path(__file__).resolve().parents[1] / "specs"
 
 
 def plan_once() -> None:
-    """Plans the largest specs that ship once a process, where a test has not put something in a family's place."""
+    """Plans what ships once a process, where a test has not put something in a family's place."""
     from tlxgen.families.base import Family
 
     plan = Family.kernels
@@ -58,7 +64,7 @@ def plan_once() -> None:
     known: dict[Any, Any] = {}
 
     def kernels(self: Any, document: Any, *given: Any, **more: Any) -> Any:
-        if given or more or Path(document.path).name not in SLOW:
+        if given or more or Path(document.path).resolve().parent != SPECS:
             return plan(self, document, *given, **more)
         files = tuple((source.path, source.text) for source in document.files)
         data = json.dumps([document.data, document.tuned], sort_keys=True, default=repr)  # which may be no file's
@@ -70,6 +76,31 @@ def plan_once() -> None:
     Family.kernels = kernels  # type: ignore[method-assign]
 
 
+def compile_once() -> None:
+    """Keeps the code of a text for all files that have it: most folders that tests build share what is beside modules.
+
+    The processes that a test starts keep what they compile beside it, as Python does unless it is told not to.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    plain = SourceFileLoader.source_to_code
+    code_of = lru_cache(2000)(lambda data: compile(data, "", "exec", dont_inherit=True))
+
+    def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> Any:
+        try:
+            return moved(code_of(bytes(data)), str(path))
+        except (SyntaxError, ValueError):
+            return plain(self, data, path, **options)  # whose error names the file
+
+    SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign]
+
+
+def moved(code: CodeType, path: str) -> CodeType:
+    """The same code as of another file."""
+    parts = (moved(part, path) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=path, co_consts=tuple(parts))
+
+
 def render_here() -> None:
     """Has builds render in this process, as in a worker: two more would first import all that this one has."""
     from tlxgen import build
@@ -78,17 +109,19 @@ def render_here() -> None:
 
 
 def analyse_once() -> None:
-    """Has the simulator look for a kernel's constants once, not again for each call of a helper in it: half of what a
-    kernel costs before it runs, and each fault makes another kernel. Records of proofs name the simulator's own text.
+    """Has the simulator look for a kernel's constants once, not again for each call of a helper in it, and copy syntax
+    trees as fast as they can be: most of what a kernel costs before it runs, and each fault makes another kernel.
+    Records of proofs name the simulator's own text.
     """
-    from tlxgen.sim import constancy
+    from tlxgen.sim import constancy, transform
 
     vars(constancy)["Constancy"] = lru_cache(100)(constancy.Constancy)  # it depends on nothing but its arguments
+    vars(transform)["copy"] = SimpleNamespace(deepcopy=lambda tree: pickle.loads(pickle.dumps(tree)))
 
 
 class ByFile(LoadScopeScheduling):
-    """A file's tests stay together, as what they share is made once a process; those of generated modules, which take
-    longest, stay together by the folder of the module.
+    """A file's tests stay together, as what they share is made once a process, and so do ALL_SPECS; those of generated
+    modules, which take longest, stay together by the folder of the module.
 
     Marks of xdist_group would say the same, but xdist 3.8 does not see them under pytest 9.2.
     """
@@ -100,6 +133,8 @@ class ByFile(LoadScopeScheduling):
 def group_of(nodeid: str) -> str:
     """The name of what is run together with a test."""
     file, _, test = nodeid.partition("::")
+    if file in ALL_SPECS:
+        return ALL_SPECS[0]
     return f"{file} {test.partition('[')[2].partition('-')[0]}" if GENERATED in nodeid else file
 
 

@@ -6,6 +6,7 @@ no line at all if the expression is empty. `{% call %}` blocks do the same. So m
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import textwrap
@@ -19,7 +20,7 @@ import jinja2
 from jinja2 import meta, nodes
 from jinja2.ext import Extension
 
-from tlxgen import stamp
+from tlxgen import digest, stamp
 from tlxgen.errors import Location, TemplateFault
 
 _OUTPUT = re.compile(r"^(?P<indent>[ \t]*)\{\{(?P<expr>(?:(?!\}\}).)*)\}\}[ \t]*$(?P<tail>(?=\n\{%-))?", re.MULTILINE)
@@ -126,6 +127,27 @@ _ABSENT = object()
 _rendering = threading.local()
 
 
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Keeps what templates are compiled to in the cache folder: one file each, valid for its text and this generator.
+
+    Where the folder cannot be written, or read, the next process is only slower.
+    """
+
+    def get_source_checksum(self, source: str) -> str:
+        return digest.of_text(stamp.generator() + source)
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        try:
+            super().load_bytecode(bucket)
+        except Exception:  # whatever a damaged file makes pickle and marshal raise
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        with contextlib.suppress(OSError):
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
+
+
 class _Environment(jinja2.Environment):
     """An environment that parses a template once. Its imports are asked for before it is compiled, for each spec."""
 
@@ -185,6 +207,7 @@ def environment(root: Path) -> _Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        bytecode_cache=_Compiled(str(stamp.cache_folder() / "templates")),
     )
     env.filters |= {
         "block": block,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-import operator
 import re
 import warnings
 from collections.abc import Callable
@@ -149,7 +148,7 @@ def compile_expression(text: str) -> Expression:
     except (ValueError, MemoryError, RecursionError):  # for NUL, huge numbers and deep nesting
         raise ExpressionFault("not an expression, or nested too deeply") from None
     compiler = _Compiler(text.strip(), lead)
-    run = compiler.compile(tree.body, 0)
+    run = compiler.evaluator(tree.body)
     return Expression(text, compiler.names, tuple(compiler.compared), run)
 
 
@@ -164,26 +163,37 @@ def _meant(text: str) -> str:
 
 
 class _Compiler:
-    """Turns a syntax tree into nested closures, each from a reader of names to a value."""
+    """Turns a syntax tree into a function from a reader of names to a value.
+
+    The function is made of a tree of its own, in which every name is a call of the reader, and every number is checked.
+    """
 
     def __init__(self, text: str, lead: int) -> None:
         self.lines = text.splitlines(keepends=True)
         self.lead = lead
         self.names: dict[str, int] = {}
         self.compared: list[Compared] = []
+        self._known: dict[str, Any] = {"__builtins__": {}, **_CHECKS, **_FUNCTIONS}
 
-    def compile(self, node: ast.expr, depth: int) -> Evaluator:
+    def evaluator(self, node: ast.expr) -> Evaluator:
+        reader = ast.arguments([], [ast.arg("read")], None, [], [], None, [])
+        tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(reader, self.compile(node, 0))))
+        run: Evaluator = eval(compile(tree, "<expression>", "eval"), self._known)  # of nothing but the language
+        return run
+
+    def compile(self, node: ast.expr, depth: int) -> ast.expr:
+        """What gives the value of `node`. Raises ExpressionFault for what is not in the language."""
         if depth > MAX_DEPTH:
             raise ExpressionFault("the expression is nested too deeply", self._offset(node))
         name = _dotted_name(node)
         if name:
             self.names.setdefault(name, self._offset(node))
-            return lambda read: read(name)
+            return _call("read", ast.Constant(name))
         build = getattr(self, f"_{type(node).__name__.lower()}", None)
         if build is None:
             self._refuse(node, f"{_words(node)} is not part of an expression")
-        run: Evaluator = build(node, depth + 1)
-        return run
+        made: ast.expr = build(node, depth + 1)
+        return made
 
     def _offset(self, node: ast.expr) -> int:
         line = self.lines[node.lineno - 1]
@@ -193,65 +203,53 @@ class _Compiler:
     def _refuse(self, node: ast.expr, message: str) -> NoReturn:
         raise ExpressionFault(message, self._offset(node))
 
-    def _all(self, nodes: list[ast.expr], depth: int) -> list[Evaluator]:
+    def _all(self, nodes: list[ast.expr], depth: int) -> list[ast.expr]:
         return [self.compile(node, depth) for node in nodes]
 
-    def _constant(self, node: ast.Constant, depth: int) -> Evaluator:
+    def _constant(self, node: ast.Constant, depth: int) -> ast.expr:
         value = node.value
         if not (value is None or isinstance(value, (bool, int, float, str))):
             self._refuse(node, f"{_words(node)} is not part of an expression")
-        return lambda read: value
+        return ast.Constant(value)
 
-    def _tuple(self, node: ast.Tuple | ast.List, depth: int) -> Evaluator:
-        items = self._all(node.elts, depth)
-        return lambda read: tuple(item(read) for item in items)
+    def _tuple(self, node: ast.Tuple | ast.List, depth: int) -> ast.expr:
+        return ast.Tuple(self._all(node.elts, depth), ast.Load())
 
     _list = _tuple  # a list too, so that it equals the tuples that specs hold
 
-    def _unaryop(self, node: ast.UnaryOp, depth: int) -> Evaluator:
-        run = self.compile(node.operand, depth)
+    def _unaryop(self, node: ast.UnaryOp, depth: int) -> ast.expr:
+        operand = self.compile(node.operand, depth)
         if isinstance(node.op, ast.Not):
-            return lambda read: not run(read)
+            return ast.UnaryOp(node.op, operand)
         if isinstance(node.op, ast.Invert):
             self._refuse(node, "~ is not part of an expression")
-        sign = -1 if isinstance(node.op, ast.USub) else 1
-        return lambda read: sign * _number(run(read))
+        return ast.UnaryOp(node.op, _checked(operand))
 
-    def _binop(self, node: ast.BinOp, depth: int) -> Evaluator:
-        apply = _ARITHMETIC.get(type(node.op))
-        if apply is None:
+    def _binop(self, node: ast.BinOp, depth: int) -> ast.expr:
+        if not isinstance(node.op, _ARITHMETIC):
             self._refuse(node, "this operator is not part of an expression")
-        left, right = self.compile(node.left, depth), self.compile(node.right, depth)
-        return lambda read: _bounded(apply(_number(left(read)), _number(right(read))))
+        left, right = (_checked(side) for side in self._all([node.left, node.right], depth))
+        if isinstance(node.op, ast.Pow):
+            return _call("bounded", _call("power", left, right))
+        return _call("bounded", ast.BinOp(left, node.op, right))
 
-    def _boolop(self, node: ast.BoolOp, depth: int) -> Evaluator:
-        values = self._all(node.values, depth)
-        if isinstance(node.op, ast.And):
-            return lambda read: all(value(read) for value in values)
-        return lambda read: any(value(read) for value in values)
+    def _boolop(self, node: ast.BoolOp, depth: int) -> ast.expr:
+        test = ast.BoolOp(node.op, self._all(node.values, depth))
+        return ast.IfExp(test, ast.Constant(True), ast.Constant(False))  # and not the value that decides
 
-    def _compare(self, node: ast.Compare, depth: int) -> Evaluator:
+    def _compare(self, node: ast.Compare, depth: int) -> ast.expr:
         first, rest = self.compile(node.left, depth), self._all(node.comparators, depth)
-        tests = [_COMPARISON.get(type(op)) for op in node.ops]
-        if None in tests:
+        if any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
             self._refuse(node, "`is` is not part of an expression; use == or !=")
         sides = [node.left, *node.comparators]
         for left, right in itertools.pairwise(sides):
             self._note(left, right)
             self._note(right, left)
-        if len(tests) == 1 and isinstance(node.ops[0], ast.In) and (rows := _rows(sides[0], sides[1])) is not None:
-            return _member([_dotted_name(name) or "" for name in node.left.elts], rows)  # type: ignore[attr-defined]
-
-        def run(read: Read) -> bool:
-            left = first(read)
-            for test, evaluator in zip(tests, rest, strict=True):
-                right = evaluator(read)
-                if test is not None and not test(left, right):
-                    return False
-                left = right
-            return True
-
-        return run
+        if len(rest) == 1 and isinstance(node.ops[0], ast.In) and (rows := _rows(sides[0], sides[1])) is not None:
+            member = f"member{len(self._known)}"
+            self._known[member] = _member([_dotted_name(name) or "" for name in node.left.elts], rows)  # type: ignore[attr-defined]
+            return _call(member, ast.Name("read", ast.Load()))
+        return ast.Compare(first, node.ops, rest)
 
     def _note(self, side: ast.expr, other: ast.expr) -> None:
         """Records what a dotted name is compared with; for a list, each of its items."""
@@ -262,16 +260,24 @@ class _Compiler:
                 value = name if name or not isinstance(item, ast.Constant) else item.value
                 self.compared.append(Compared(path, value, bool(name), self._offset(item)))
 
-    def _ifexp(self, node: ast.IfExp, depth: int) -> Evaluator:
-        test, yes, no = self._all([node.test, node.body, node.orelse], depth)
-        return lambda read: yes(read) if test(read) else no(read)
+    def _ifexp(self, node: ast.IfExp, depth: int) -> ast.expr:
+        return ast.IfExp(*self._all([node.test, node.body, node.orelse], depth))
 
-    def _call(self, node: ast.Call, depth: int) -> Evaluator:
-        function = _FUNCTIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if function is None or node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+    def _call(self, node: ast.Call, depth: int) -> ast.expr:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name not in _FUNCTIONS or node.keywords or any(isinstance(given, ast.Starred) for given in node.args):
             self._refuse(node, f"the only calls are {', '.join(_FUNCTIONS)}, with plain arguments")
-        arguments = self._all(node.args, depth)
-        return lambda read: function(*(argument(read) for argument in arguments))
+        return _call(name, *self._all(node.args, depth))
+
+
+def _call(function: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(function, ast.Load()), [*arguments], [])
+
+
+def _checked(node: ast.expr) -> ast.expr:
+    """An operand of arithmetic, which has to be a number."""
+    known = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+    return node if known else _call("number", node)
 
 
 def _dotted_name(node: ast.expr) -> str | None:
@@ -380,25 +386,7 @@ def _integer(value: Any) -> int:
     raise TypeError(f"{_shown(value)} is not an integer")
 
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _power,
-}
-_COMPARISON: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda item, items: item in items,
-    ast.NotIn: lambda item, items: item not in items,
-}
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
@@ -407,3 +395,4 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cdiv": _cdiv,
     "is_pow2": _is_pow2,
 }
+_CHECKS: dict[str, Callable[..., Any]] = {"number": _number, "bounded": _bounded, "power": _power}

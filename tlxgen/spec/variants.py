@@ -189,10 +189,11 @@ class Sieve:
         if axis == len(self._sizes):
             yield indices
             return
-        for value in range(self._sizes[axis]):
-            further = (*indices, value)
-            if (axis, value) not in wrong and not any(c.rejects(further) for c in self._reading[axis]):
-                yield from self._below(further, wrong)
+        values = [value for value in range(self._sizes[axis]) if (axis, value) not in wrong]
+        for condition in self._reading[axis]:
+            values = condition.passing(indices, values)
+        for value in values:
+            yield from self._below((*indices, value), wrong)
 
     def broken(self, indices: Sequence[int]) -> list[tuple[str, DataPath]]:
         """The reason and the path of each condition that rejects a point."""
@@ -267,13 +268,23 @@ class _Early:
 
     def rejects(self, indices: Sequence[int]) -> bool:
         """Whether it rejects all points whose first axes have the values at `indices`."""
-        key = tuple(indices[number] for number in self.numbers if number < len(indices))
-        if key not in self._known:
+        return self._rejects(tuple(indices[number] for number in self.numbers if number < len(indices)))
+
+    def passing(self, indices: Sequence[int], values: Sequence[int]) -> list[int]:
+        """Those of the next axis's values with which it does not reject all points that begin with `indices`."""
+        fixed = [indices[number] for number in self.numbers if number < len(indices)]
+        return [value for value in values if not self._rejects((*fixed, value))]
+
+    def _rejects(self, key: tuple[int, ...]) -> bool:
+        """The same, by the values of the first of its axes."""
+        found = self._known.get(key)
+        if found is None:
             try:
-                self._known[key] = self._verdict(dict(zip(self.numbers, key, strict=False)))
+                found = self._verdict(dict(zip(self.numbers, key, strict=False)))
             except _UndecidedError:
-                self._known[key] = False
-        return self._known[key]
+                found = False
+            self._known[key] = found
+        return found
 
     def reason(self, indices: Sequence[int]) -> str | None:
         """Why it rejects a point; None if it does not."""
@@ -310,7 +321,7 @@ class _Early:
 
     def _verdict(self, fixed: Mapping[int, int]) -> bool:
         """Whether it rejects all points with the `fixed` indices. Raises _UndecidedError if it depends on others."""
-        if not self._lacking.isdisjoint(fixed.items()):
+        if self._lacking and not self._lacking.isdisjoint(fixed.items()):
             return False
 
         def read(name: str) -> Any:
