@@ -267,7 +267,8 @@ class _Early:
 
     def rejects(self, indices: Sequence[int]) -> bool:
         """Whether it rejects all points whose first axes have the values at `indices`."""
-        key = tuple(indices[number] for number in self.numbers if number < len(indices))
+        fixed = len(indices)
+        key = tuple([indices[number] for number in self.numbers if number < fixed])
         if key not in self._known:
             try:
                 self._known[key] = self._verdict(dict(zip(self.numbers, key, strict=False)))
