@@ -241,6 +241,8 @@ def test_a_tuple_is_one_of_the_rows_as_in_python(rows: list[object], values: tup
     shown = repr([list(row) for row in rows] if lists else tuple(rows))  # type: ignore[call-overload]
     read = dict(zip("xy", values, strict=True)).__getitem__
     assert compile_expression(f"[x, y] in {shown}").run(read) is (values in rows)
+    for row in rows:
+        assert compile_expression(f"[x, y] == {list(row) if lists else row}").run(read) is (values == row)
 
 
 def test_only_names_that_decide_are_read() -> None:
@@ -252,6 +254,7 @@ def test_only_names_that_decide_are_read() -> None:
 
     assert compile_expression("a == 2 and b.c == 2").run(read) is False and asked == ["a"]
     assert compile_expression("[b.c, a, d] in [[2, 2, 3], [3, 1, 3]]").run(read) is False and asked[1:] == ["b.c", "a"]
+    assert compile_expression("[d, a, b.c] == [3, 2, 2]").run(read) is False and asked[3:] == ["d", "a"]
 
 
 @settings(max_examples=400, deadline=None)

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
 from tests.tune import fake_child_times
 from tlxgen.spec import load
+from tlxgen.tune import space as spaces
 from tlxgen.tune import worker
 from tlxgen.tune.space import Candidate, Space, space_of
 from tlxgen.verbs import tune as verb
@@ -78,15 +81,40 @@ class Project:
         return min(self.space.candidates, key=lambda c: fake_child_times.us(c.key, list(shape)))
 
 
+ENUMERATE, PROCESSES = spaces._enumerated, spaces._processes
+KNOWN: dict[str, bytes] = {}
+
+
+def enumerated(document: Any, family: Any) -> Space:
+    """The space of a document by all that its file in a cache is named for: enumerated once a process, though each test
+    has a cache of its own."""
+    kept = spaces._kept(document, family)
+    if kept is None:
+        return ENUMERATE(document, family)
+    if kept.name not in KNOWN:
+        space = ENUMERATE(document, family)
+        KNOWN[kept.name] = pickle.dumps((space.name, space.candidates, space.sources, space.rejected))
+    return Space(document, family, *pickle.loads(KNOWN[kept.name]))
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setenv("FAKE_FAULTS", str(tmp_path / "faults.json"))
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+    monkeypatch.setattr(spaces, "_enumerated", enumerated)
+    monkeypatch.setattr(spaces, "PARALLEL_FROM", 1000)  # modules: the few of a test are rendered in this process
+    monkeypatch.setattr(spaces, "_processes", lambda: None)  # of which each would import all that this one has
     made = Project(tmp_path)
     made.faults({})
     (tmp_path / "specs").mkdir()
     made.spec.write_text(SPEC)
     yield made
     worker.SLOTS.close()
+
+
+@pytest.fixture
+def anew(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has spaces enumerated as they are wherever nothing is known of them."""
+    monkeypatch.setattr(spaces, "_enumerated", ENUMERATE)

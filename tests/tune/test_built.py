@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -40,9 +41,24 @@ def winners(project: Project) -> dict[tuple[int, ...], Candidate]:
     return {shape: candidates[i] for shape, i in zip(SHAPES, (0, 9, len(candidates) - 1, 3), strict=True)}
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the project of the first test that needs one is kept as it was built."""
+    return tmp_path_factory.mktemp("built") / "project"
+
+
 @pytest.fixture
-def folder(project: Project) -> Path:
-    """The modules of a spec of which a tuned file says that `winners` won."""
+def folder(project: Project, kept: Path) -> Path:
+    """The modules of a spec of which a tuned file says that `winners` won; a copy of those that were built once."""
+    if not kept.exists():
+        made(project)
+        shutil.copytree(project.root, kept)
+    else:
+        shutil.copytree(kept, project.root, dirs_exist_ok=True)
+    return project.root / "generated" / "g"
+
+
+def made(project: Project) -> None:
     won = []
     for shape, candidate in winners(project).items():
         result = Result(us=10.0, baseline="torch", baseline_us=12.0)
@@ -50,7 +66,7 @@ def folder(project: Project) -> Path:
     text = render(project.space, Device("Fake H200", 132, (9, 0), {}), "specs/g.yaml", 0, won)
     write_atomic(project.table, text.encode())
     project.spec.write_text(project.spec.read_text() + TABLE)
-    return build(project.spec).folder
+    build(project.spec)
 
 
 def modules(package: ModuleType) -> list[ModuleType]:

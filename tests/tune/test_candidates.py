@@ -192,29 +192,35 @@ def test_a_dead_context_ends_the_child(session: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("tail", ["whole", "split", "helped"])
-def test_a_compilation_is_kept_where_the_measuring_child_looks(project: Project, tail: str) -> None:
-    """One structure with one config and small tiles, as each is compiled twice."""
-    axes = {"tasks.mma.split": "pingpong" if tail == "helped" else "cooperative", "tile.n": 64, "rings.ab.stages": 3}
-    lines = [f"    {axis}: [{value}]\n" for axis, value in axes.items()]
-    project.spec.write_text(
-        f"{SPEC.partition('    tasks')[0]}{''.join(lines)}schedule: {{tail: {tail}}}\nepilogue: {{subtiles: 2}}\n"
-    )
-    space = project.space
-    lab = Lab(
-        space,
-        Device("x", 132, (9, 0), {}),
-        Results(project.root, "x", {}),
-        local_pools(1, 1, "gemm"),
-        limits=Limits(workers=1),
-    )
-    best = space.ranked([(512, 512, 1024)], 132)[0]
-    assert lab._compile(best, (512, 512, 1024)).result(240) == {"fault": None, "text": ""}
-    folder = Path(worker.shared_environment()["TRITON_CACHE_DIR"])
-    assert [p.name for p in folder.rglob("*.cubin")] == [f"{best.structure}_kernel.cubin"]
-    broken = space.sources[best.source].replace("tlx.async_dot(", "tlx.no_such_thing(")
-    task = lab._task([best], (512, 512, 1024)) | {"candidate": lab._data(best), "limit_s": 120, "workers": 1}
-    task |= {"capability": 90, "sms": 132, "sources": {"other": broken}}
-    task["candidate"]["source"] = "other"
-    outcome = worker.compile_task(task)
-    assert outcome["fault"] == "compile" and "no_such_thing" in outcome["text"]
+def test_a_compilation_is_kept_where_the_measuring_child_looks(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One structure with one config and small tiles of each kind, as each is compiled twice; by one child, and without
+    a GPU, for which measuring children would start."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    for tail in ("whole", "split", "helped"):
+        split = "pingpong" if tail == "helped" else "cooperative"
+        axes = {"tasks.mma.split": split, "tile.n": 64, "rings.ab.stages": 3}
+        lines = [f"    {axis}: [{value}]\n" for axis, value in axes.items()]
+        project.spec.write_text(
+            f"{SPEC.partition('    tasks')[0]}{''.join(lines)}schedule: {{tail: {tail}}}\nepilogue: {{subtiles: 2}}\n"
+        )
+        space = project.space
+        lab = Lab(
+            space,
+            Device("x", 132, (9, 0), {}),
+            Results(project.root, "x", {}),
+            local_pools(1, 1, "gemm"),
+            limits=Limits(workers=1),
+        )
+        folder = Path(worker.shared_environment()["TRITON_CACHE_DIR"])
+        before = set(folder.rglob("*.cubin"))
+        best = space.ranked([(512, 512, 1024)], 132)[0]
+        assert lab._compile(best, (512, 512, 1024)).result(240) == {"fault": None, "text": ""}
+        assert [p.name for p in set(folder.rglob("*.cubin")) - before] == [f"{best.structure}_kernel.cubin"], tail
+        broken = space.sources[best.source].replace("tlx.async_dot(", "tlx.no_such_thing(")
+        task = lab._task([best], (512, 512, 1024)) | {"candidate": lab._data(best), "limit_s": 120, "workers": 1}
+        task |= {"capability": 90, "sms": 132, "sources": {tail: broken}}
+        task["candidate"]["source"] = tail
+        outcome = worker.compile_task(task)
+        assert outcome["fault"] == "compile" and "no_such_thing" in outcome["text"], tail

@@ -70,7 +70,7 @@ def test_a_cache_that_is_full_or_read_only_is_one_too(
     assert not (project.root / "cache").exists() or not list((project.root / "cache").glob(".*"))
 
 
-@pytest.mark.usefixtures("below_a_file")
+@pytest.mark.usefixtures("below_a_file", "anew")
 def test_a_space_is_enumerated_without_a_cache(project: Project) -> None:
     assert space_of(load(project.spec, tuned=False)).sources
 

@@ -8,18 +8,21 @@ from multiprocessing import forkserver
 
 import pytest
 
-from tests.tune.conftest import Project
+from tests.tune.conftest import PROCESSES, Project
 from tlxgen import families
 from tlxgen.spec import load
 from tlxgen.tune import space as spaces
 
 
+@pytest.mark.usefixtures("anew")
 def test_modules_are_the_same_whoever_renders_them(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def too_long() -> None:
         raise OSError("AF_UNIX path too long")
 
     seen = []
+    monkeypatch.setattr(spaces, "_processes", PROCESSES)
     for at_least, start in ((1000, too_long), (1, forkserver.ensure_running), (1, too_long)):
+        monkeypatch.setattr(spaces, "cpus", lambda start=start: 1 if start is too_long else 2)  # each imports all
         monkeypatch.setattr(spaces, "PARALLEL_FROM", at_least)  # modules, for which processes are started
         monkeypatch.setattr(forkserver, "ensure_running", start)
         shutil.rmtree(project.root / "cache", ignore_errors=True)
@@ -29,6 +32,7 @@ def test_modules_are_the_same_whoever_renders_them(project: Project, monkeypatch
     assert len(seen[0][0]) == 2
 
 
+@pytest.mark.usefixtures("anew")
 def test_a_module_that_is_known_is_not_rendered_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     before = project.space
     shutil.rmtree(project.root / "cache" / "tune" / "spaces")

@@ -245,10 +245,12 @@ class _Compiler:
         for left, right in itertools.pairwise(sides):
             self._note(left, right)
             self._note(right, left)
-        if len(rest) == 1 and isinstance(node.ops[0], ast.In) and (rows := _rows(sides[0], sides[1])) is not None:
-            member = f"member{len(self._known)}"
-            self._known[member] = _member([_dotted_name(name) or "" for name in node.left.elts], rows)  # type: ignore[attr-defined]
-            return _call(member, ast.Name("read", ast.Load()))
+        if len(rest) == 1 and isinstance(node.ops[0], (ast.In, ast.Eq)):
+            among = sides[1] if isinstance(node.ops[0], ast.In) else ast.List([sides[1]])  # equal to the only row
+            if (rows := _rows(sides[0], among)) is not None:
+                member = f"member{len(self._known)}"
+                self._known[member] = _member([_dotted_name(name) or "" for name in node.left.elts], rows)  # type: ignore[attr-defined]
+                return _call(member, ast.Name("read", ast.Load()))
         return ast.Compare(first, node.ops, rest)
 
     def _note(self, side: ast.expr, other: ast.expr) -> None:
