@@ -22,6 +22,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("tlxgen", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # both read the clock
 settings.load_profile("tlxgen")
+SPECS = Path(__file__).resolve().parents[1] / "specs"
 CACHE = pytest.StashKey[str]()
 ALL_SPECS = (  # files with a test that plans all that ship
     "tests/build/test_shipped.py",
@@ -50,9 +51,6 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """Leaves out all: pytest looks five times for what else is to be warned of, and Python at its end."""
     gc.freeze()
-
-
-SPECS = Path(__file__).resolve().parents[1] / "specs"
 
 
 def plan_once() -> None:
@@ -88,7 +86,7 @@ def compile_once() -> None:
 
     def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> Any:
         try:
-            return moved(code_of(bytes(data)), str(path))
+            return moved(code_of(data), str(path)) if isinstance(data, bytes) else plain(self, data, path, **options)
         except (SyntaxError, ValueError):
             return plain(self, data, path, **options)  # whose error names the file
 
