@@ -24,6 +24,7 @@ settings.register_profile("tlxgen", deadline=None, suppress_health_check=[Health
 settings.load_profile("tlxgen")
 SPECS = Path(__file__).resolve().parents[1] / "specs"
 CACHE = pytest.StashKey[str]()
+PATH = pytest.StashKey[list[str]]()
 ALL_SPECS = (  # files with a test that plans all that ship
     "tests/build/test_shipped.py",
     "tests/families/test_functions.py",
@@ -42,10 +43,18 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(300_000, 20, 20)  # as build.collect_seldom
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Leaves out what tests are made of, which stays, where Python looks for cycles of objects."""
+    session.config.stash[PATH] = [*sys.path]
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Takes the folders of files that were verified off the path, for which the next test would need a nursery of its
+    own, with an import of torch."""
+    sys.path[:] = item.config.stash[PATH]
 
 
 def pytest_sessionfinish() -> None:
