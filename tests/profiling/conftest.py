@@ -37,6 +37,7 @@ def source(spec: str, name: str) -> str:
     return render(kernels.structure(name), **given)  # type: ignore[arg-type]
 
 
+@cache
 def twin(spec: str, name: str) -> Twin:
     structure = structures(spec)[name]
     return instrument(source(spec, name), structure.plan, structure.baked)
