@@ -39,12 +39,12 @@ def gemm_with_bias() -> Iterator[Call]:
 
 def layer_norm() -> Iterator[Call]:
     for rows, columns, padding in (
-        (1024, 2048, 0),
-        (1000, 1000, 0),
-        (77, 1001, 0),
-        (64, 1000, 24),
-        (1, 2048, 0),
-        (1, 1001, 0),
+        (1024, 256, 0),
+        (1000, 200, 0),
+        (77, 201, 0),
+        (64, 200, 24),
+        (1, 256, 0),
+        (1, 201, 0),
     ):
         x, w, b = tensor((rows, columns), padding=padding), tensor((columns,)), tensor((columns,))
         yield f"{rows}x{columns}+{padding}", (x, w, b), {}
@@ -60,7 +60,7 @@ def attention() -> Iterator[Call]:
         (2, 8, 1, 333),
         (1, 4, 1, 333),
     ):
-        q, k, v = tensor((b, h, n, 64)), tensor((b, kv, n, 64)), tensor((b, kv, n, 64))
+        q, k, v = tensor((b, h, n, 32)), tensor((b, kv, n, 32)), tensor((b, kv, n, 32))
         yield f"{b},{h},{kv},{n}", (q, k, v), {}
 
 

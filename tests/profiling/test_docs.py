@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+from typer.testing import CliRunner
+
 from tests.profiling.conftest import ROOT, twin
+from tlxgen.cli import app
 
 PAGE = (ROOT / "docs" / "profile.md").read_text()
 COMMAND = re.compile(r"^\$ tlxgen (profile .*)$", re.MULTILINE)
@@ -32,11 +34,12 @@ def tracks(events: list[dict[str, Any]]) -> dict[int, list[tuple[str, str]]]:
     return found
 
 
-def test_the_example_is_what_its_command_gives(tmp_path: Path) -> None:
+def test_the_example_is_what_its_command_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (command,) = COMMAND.findall(PAGE)
     words = command.replace("timeline.json", str(tmp_path / "t.json")).split()
-    done = subprocess.run([sys.executable, "-m", "tlxgen", *words], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
     assert rows(done.stdout) == rows(PAGE)
     shown = json.loads((ROOT / "docs" / "timeline.json").read_text())
     made = json.loads((tmp_path / "t.json").read_text())

@@ -90,14 +90,19 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Job, "render", lambda job: render(job).replace(RELEASE, "pass"))
 
 
-def test_a_clean_spec_exits_with_0_and_workers_change_nothing(tmp_path: Path) -> None:
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    """A spec of two structures with two configs each, whose tiles are small."""
     (tmp_path / "two.yaml").write_text(TWO)
-    spec = str(tmp_path / "two.yaml")
-    result = invoke("verify", spec, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
+    return str(tmp_path / "two.yaml")
+
+
+def test_a_clean_spec_exits_with_0_and_workers_change_nothing(two: str, tmp_path: Path) -> None:
+    result = invoke("verify", two, "--schedule", "lazy", "--workers", "1", "--json", str(tmp_path / "1.json"))
     assert result.exit_code == 0, result.output
     assert "two_cooperative: 8 runs" in result.output  # 2 configs, 4 shapes, 1 schedule
     assert "0 findings in 16 runs" in result.output and "not proven" in result.output
-    result = invoke("verify", spec, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
+    result = invoke("verify", two, "--schedule", "lazy", "--workers", "2", "--json", str(tmp_path / "2.json"))
     assert result.exit_code == 0
     first, second = timeless(tmp_path / "1.json"), timeless(tmp_path / "2.json")
     assert first == second
@@ -108,11 +113,11 @@ def test_a_clean_spec_exits_with_0_and_workers_change_nothing(tmp_path: Path) ->
     ]
 
 
-def test_one_config_of_a_spec(tmp_path: Path) -> None:
-    result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "1")
-    assert result.exit_code == 0 and "hopper_gemm_cooperative: 4 runs" in result.output, result.output
-    result = invoke("verify", SPEC, "--schedule", "lazy", "--config", "999")
-    assert result.exit_code == 2 and "no config 999: hopper_gemm_cooperative has" in result.output
+def test_one_config_of_a_spec(two: str) -> None:
+    result = invoke("verify", two, "--schedule", "lazy", "--config", "1")
+    assert result.exit_code == 0 and "two_cooperative: 4 runs" in result.output, result.output
+    result = invoke("verify", two, "--schedule", "lazy", "--config", "999")
+    assert result.exit_code == 2 and "no config 999: two_cooperative has" in result.output
 
 
 def test_findings_of_a_structure_have_what_the_record_promises(tmp_path: Path) -> None:
@@ -226,8 +231,8 @@ def test_build_verify_writes_nothing_faulty(tmp_path: Path) -> None:
     assert not (tmp_path / "generated").exists()
 
 
-def test_all_orders_are_searched(hand_written: Path) -> None:
-    result = invoke("verify", "lines.py:error", SPEC, "--config", "0", "--exhaustive", "--json", "record.json")
+def test_all_orders_are_searched(hand_written: Path, two: str) -> None:
+    result = invoke("verify", "lines.py:error", two, "--config", "0", "--exhaustive", "--json", "record.json")
     assert result.exit_code == 1, result.output
     assert "lines.py:error: 1 runs, 1 states, search complete" in result.output
     assert "search complete, " in result.output.splitlines()[-1] and "(other shapes) is not proven" in result.output
@@ -257,9 +262,9 @@ def test_a_replay_that_is_none_is_refused(hand_written: Path, replay: str, messa
     assert result.exit_code and message in result.output + str(result.exception), result.output
 
 
-def test_a_replay_of_a_structure_is_of_one_of_its_cases(tmp_path: Path) -> None:
-    result = invoke("verify", SPEC, "--replay", "hopper_gemm_cooperative=2@0:")
-    assert result.exit_code == 0 and "hopper_gemm_cooperative: 1 runs" in result.output, result.output
+def test_a_replay_of_a_structure_is_of_one_of_its_cases(two: str) -> None:
+    result = invoke("verify", two, "--replay", "two_cooperative=2@0:")
+    assert result.exit_code == 0 and "two_cooperative: 1 runs" in result.output, result.output
     assert "pingpong" not in result.output
 
 
