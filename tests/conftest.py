@@ -86,10 +86,10 @@ def plan_once() -> None:
 def compile_once() -> None:
     """Keeps the code of a text for all files that have it: most folders that tests build share what is beside modules.
 
-    The processes that a test starts keep what they compile beside it, as Python does unless it is told not to.
+    Nothing is kept beside a file: a test that looks into a folder finds what a verb has written.
     """
-    sys.dont_write_bytecode = False
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     plain = SourceFileLoader.source_to_code
     code_of = lru_cache(2000)(lambda data: compile(data, "", "exec", dont_inherit=True))
 
