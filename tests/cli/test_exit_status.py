@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from ruamel.yaml import YAML
 
 from tlxgen import cli
 from tlxgen.build import build
+from tlxgen.doctor import checks
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text()
@@ -96,6 +99,14 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "rms.yaml").write_text(GOOD + "problem: {norm: rms}\n")
     (tmp_path / "rms.json").write_text(DEFINITION)
     return tmp_path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def torch_says_it_once() -> Iterator[None]:
+    """`doctor` asks torch in a process that imports it, seconds each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "_torch", functools.cache(checks._torch))
+        yield
 
 
 def write_stuck(folder: Path) -> None:
