@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ruamel.yaml import YAML
 
 from tlxgen import cli
 from tlxgen.build import build
+from tlxgen.doctor import checks
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text()
@@ -99,6 +101,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def torch_says_it_once() -> Iterator[None]:
+    """`doctor` asks torch in a process that imports it, seconds each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "_torch", functools.cache(checks._torch))
+        yield
+
+
 def write_stuck(folder: Path) -> None:
     """A built module, edited so that its barriers expect no bytes: nobody's tile ever comes."""
     (folder / "stuck.yaml").write_text("kernel: gemm\nname: stuck\narch: sm90\n")
@@ -126,6 +136,7 @@ def test_a_verb_ends_with_the_status_of_the_table(
     pytest.importorskip("triton.language.extra.tlx")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("tlxgen.tune.space._processes", lambda: None)  # which a spec of one module does without
     if "stuck" in SCENARIOS[verb, status]:
         write_stuck(folder)
     monkeypatch.setattr(sys, "argv", ["tlxgen", *SCENARIOS[verb, status].split()])
@@ -147,19 +158,22 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert end.value.code == 130
 
 
-def test_the_records_begin_as_the_page_says(folder: Path) -> None:
+def test_the_records_begin_as_the_page_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import json
 
     rows = re.findall(r"^\| `(\w+)` \| (`\w+`.*) \|$", PAGE[PAGE.index("additional keys") :], re.MULTILINE)
     assert {verb for verb, _ in rows} >= {"explain", "doctor"}
     commands = {"explain": "explain leader --json", "doctor": "doctor --json"}
+    monkeypatch.chdir(folder)
     for verb, keys in rows:
         if verb not in commands:
             continue
-        done = subprocess.run(
-            [sys.executable, "-m", "tlxgen", *commands[verb].split()], cwd=folder, capture_output=True, text=True
-        )
-        record = json.loads(done.stdout)
+        monkeypatch.setattr(sys, "argv", ["tlxgen", *commands[verb].split()])
+        with pytest.raises(SystemExit):
+            cli.main()
+        record = json.loads(capsys.readouterr().out)
         assert list(record)[:3] == ["version", "tlxgen", "verb"] and record["verb"] == verb
         assert set(list(record)[3:]) <= set(re.findall(r"`(\w+)`", keys))
 

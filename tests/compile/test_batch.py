@@ -38,8 +38,8 @@ def test_a_kernel_compiles_to_resources() -> None:
     assert outcomes[0].resources != outcomes[1].resources
 
 
-def test_failures_of_all_kinds_leave_the_others_alone(write: Write) -> None:
-    """One worker takes them all, so each failure is followed by a job that has to work."""
+def test_failures_of_all_kinds_leave_the_others_alone(write: Write, tmp_path: Path) -> None:
+    """One worker takes them all, so each failure is followed by a job that has to work. Without SASS, which is slow."""
     crash = write("crash.py", "import os, signal\nos.write(2, b'about to go')\nos.kill(os.getpid(), signal.SIGSEGV)\n")
     leave = write("leave.py", "import os\nos._exit(7)\n")
     exits = write("exits.py", "import sys\nsys.exit('no thanks')\n")
@@ -59,7 +59,7 @@ def test_failures_of_all_kinds_leave_the_others_alone(write: Write) -> None:
         ),
         dataclasses.replace(add_one(id="types"), arguments=(Argument("x", "*fp32"), Argument("y", "i32"))),
     ]
-    outcomes = {o.job: o for o in compile_all(jobs, workers=1)}
+    outcomes = {o.job: o for o in compile_all(jobs, workers=1, keep=tmp_path)}
     assert {name for name, o in outcomes.items() if o.ok} == {"good0", "good1", "good2"}
     assert "crashed with SIGSEGV" in outcomes["crash"].error
     assert "about to go" in outcomes["crash"].detail and "crash.py" in outcomes["crash"].detail
@@ -110,7 +110,7 @@ def test_a_job_over_time_is_killed_with_its_children(write: Write, tmp_path: Pat
     start_child = "import subprocess\np = subprocess.Popen(['sleep', '1000'])\n"
     tell = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(p.pid))\n"
     hang = write("hang.py", f"{start_child}{tell}while True: pass\n")
-    late, good = compile_all([add_one(hang, id="hang"), add_one()], workers=1, timeout_s=3)
+    late, good = compile_all([add_one(hang, id="hang"), add_one()], workers=1, timeout_s=3, keep=tmp_path)  # no SASS
     assert late.error == "timed out after 3 s" and late.seconds >= 3
     assert good.ok, good.detail
     assert not alive(int((tmp_path / "pid").read_text()))

@@ -50,8 +50,10 @@ def job(case: Case, number: int) -> Job:
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> list[Outcome]:
-    return compile_all([job(case, number) for number, case in enumerate(CASES)])
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
+    """Cubins are kept, as SASS, of which nothing is asked here, takes several times as long as all else."""
+    kept = tmp_path_factory.mktemp("cubins")
+    return compile_all([job(case, number) for number, case in enumerate(CASES)], keep=kept)
 
 
 @pytest.mark.compiles

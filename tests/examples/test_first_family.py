@@ -5,14 +5,14 @@ docs/first-family.md shows its files and what tlxgen prints of them.
 
 from __future__ import annotations
 
-import functools
 import itertools
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "first_family"
 PAGE = (ROOT / "docs" / "first-family.md").read_text()
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BUILD, VERIFY = "tlxgen build specs/scale_add.yaml", "tlxgen verify specs/scale_add.yaml"
 LINES = 150  # that are not blank: Python, template and spec
 
 
@@ -68,11 +69,12 @@ def spec(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """What commands print in one folder, where none changes the spec. One that two tests ask for is run once."""
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What each command prints in one folder, where none changes the spec."""
     folder = tmp_path_factory.mktemp("printed")
-    site, spec = site_in(folder), spec_in(folder)
-    return functools.cache(lambda command: tlxgen(site, spec, command))
+    blocks = [block.partition("\n")[0].removeprefix("$ ") for kind, block in BLOCK.findall(PAGE) if kind == "console"]
+    commands = list(dict.fromkeys([BUILD, f"{BUILD} --check", VERIFY, *blocks]))
+    return dict(zip(commands, tlxgen(site_in(folder), spec_in(folder), *commands), strict=True))
 
 
 @pytest.fixture
@@ -87,29 +89,52 @@ def pyproject() -> str:
     return (EXAMPLE / "pyproject.toml").read_text()
 
 
-def tlxgen(site: Path, spec: Path, command: str) -> str:
-    """What a command prints in the folder above `specs`, warnings first."""
+# One process for all commands, as it has the same to import for each; what one warns of, the next warns of again.
+RUN = """
+import contextlib, io, json, sys, warnings
+from tlxgen import cli
+printed = []
+for command in sys.argv[1:]:
+    sys.argv = command.split()
+    warnings.simplefilter("always")
+    errors, output = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(output):
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = end.code or 0
+    printed.append([status, errors.getvalue() + output.getvalue()])
+print(json.dumps(printed))
+"""
+
+
+def tlxgen(site: Path, spec: Path, *commands: str) -> list[str]:
+    """What each command prints in the folder above `specs`, warnings first."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]), "COLUMNS": "200"}
-    words = [sys.executable, "-m", *command.split()]
+    words = [sys.executable, "-c", RUN, *commands]
     done = subprocess.run(words, cwd=spec.parents[1], env=environment, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stderr + done.stdout
+    for status, shown in (printed := json.loads(done.stdout)):
+        assert status == 0, shown
+    return [shown for _, shown in printed]
 
 
-def test_it_builds_and_verifies(printed: Callable[[str], str]) -> None:
-    written = printed("tlxgen build specs/scale_add.yaml")
-    assert "5 files written to generated/scale_add (2 modules, 6 variants, 6 rejected)" in written
-    assert printed("tlxgen build specs/scale_add.yaml --check")
-    assert "0 findings in" in printed("tlxgen verify specs/scale_add.yaml")
+def test_it_builds_and_verifies(printed: Mapping[str, str]) -> None:
+    assert "5 files written to generated/scale_add (2 modules, 6 variants, 6 rejected)" in printed[BUILD]
+    assert printed[f"{BUILD} --check"]
+    assert "0 findings in" in printed[VERIFY]
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("arch", ["sm90", "sm100"])
-def test_it_compiles(site: Path, spec: Path, arch: str) -> None:
+def test_it_compiles(site: Path, spec: Path) -> None:
+    """For either architecture, in one process whose compilers have all to import."""
     axes = "{problem.dtype: [bf16, fp32], tile.n: [64]}"
-    spec.write_text(f"kernel: scale_add\nname: scale_add\narch: {arch}\nvariants:\n  axes: {axes}\n")
-    shown = tlxgen(site, spec, "tlxgen compile specs/scale_add.yaml --strict")
-    assert "2 of 2 kernels compiled" in shown and shown.count("yes") == 2
+    for arch in ("sm90", "sm100"):
+        text = f"kernel: scale_add\nname: scale_{arch}\narch: {arch}\nvariants:\n  axes: {axes}\n"
+        spec.with_name(f"{arch}.yaml").write_text(text)
+    each = tlxgen(site, spec, *(f"tlxgen compile specs/{arch}.yaml --strict" for arch in ("sm90", "sm100")))
+    for shown in each:
+        assert "2 of 2 kernels compiled" in shown and shown.count("yes") == 2
 
 
 @pytest.mark.usefixtures("installed")
@@ -193,12 +218,12 @@ def words(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def test_the_page_shows_what_tlxgen_prints(printed: Callable[[str], str]) -> None:
+def test_the_page_shows_what_tlxgen_prints(printed: Mapping[str, str]) -> None:
     blocks = [block for kind, block in BLOCK.findall(PAGE) if kind == "console"]
     assert blocks
     for block in blocks:
         command, *lines = block.splitlines()
-        where = iter([line.split() for line in printed(command.removeprefix("$ ")).splitlines()])
+        where = iter([line.split() for line in printed[command.removeprefix("$ ")].splitlines()])
         for line in lines:  # some of the lines, in order; what takes a time is not compared
             wanted = line.split()
             assert line == "..." or any(timeless(wanted) == timeless(found) for found in where), (command, line)

@@ -7,29 +7,35 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from typer.testing import CliRunner
 
+from tlxgen import families
 from tlxgen.arch import Sm90, Sm100
 from tlxgen.cli import app, main
 from tlxgen.families import kernels_of
+from tlxgen.render.module import render, shared_files
 from tlxgen.roofline import GPUS, Counts, Launch, Pace, Work, bound_of, units
 from tlxgen.roofline.measure import measure
 from tlxgen.roofline.model import separate
 from tlxgen.verbs.roofline import predicted
-from tlxgen.working import of_spec
 
 SPECS = Path(__file__).parent.parent.parent / "specs"
 
 
 @cache
 def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
-    path = SPECS / f"{spec}.yaml"
-    kernels = kernels_of(path)
-    with of_spec(path) as working:
-        one = kernels.structure(structure)
-        return measure(working.path(structure), kernels.family, one.variants[0], 0, shape) or []
+    """Of the module of one structure: a spec has several."""
+    kernels = kernels_of(SPECS / f"{spec}.yaml")
+    family, one = kernels.family, kernels.structure(structure)
+    folder, template = families.templates(family), family.template
+    text = render(one, title="", provenance={}, templates=folder, template=template, for_people=False)
+    with TemporaryDirectory() as made:
+        for name, lines in {**shared_files(family), f"{structure}.py": text}.items():
+            Path(made, name).write_text(lines)
+        return measure(Path(made, f"{structure}.py"), family, one.variants[0], 0, shape) or []
 
 
 GEMM = ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -48,18 +49,22 @@ WON = {
 }
 
 
-@pytest.fixture
-def spec(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with its modules, of which each test loads a copy, as it changes what it has loaded."""
+    root = tmp_path_factory.mktemp("built")
     for name, text in (("specs/attend.yaml", SPEC), ("tuned/h200/attend.yaml", TABLE)):
-        path = tmp_path / name
+        path = root / name
         path.parent.mkdir(parents=True)
         path.write_text(text)
-    return tmp_path / "specs" / "attend.yaml"
+    build(root / "specs" / "attend.yaml")
+    return root
 
 
 @pytest.fixture
-def package(spec: Path) -> ModuleType:
-    return load_file(build(spec).folder / "_attend.py")
+def package(built: Path, tmp_path: Path) -> ModuleType:
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    return load_file(tmp_path / "generated" / "attend" / "_attend.py")
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
