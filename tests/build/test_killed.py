@@ -16,13 +16,16 @@ from tlxgen.loading import HOST, MODEL, MODEL_C
 
 from .project import TWO, Project
 
-# Stops for good just before the n-th file takes its place, with its bytes written beside it. The first is the stamp.
+# Stops for good just before the n-th file takes its place, with its bytes written beside it. The first is the stamp;
+# what templates are compiled to is not counted.
 STOPS_BEFORE_REPLACE = """
 import os, sys, time
 from pathlib import Path
 from tlxgen.build import build
 replace, left = os.replace, [int(sys.argv[2])]
 def stop(*paths):
+    if Path(paths[1]).parent.name == "templates":
+        return replace(*paths)
     if not left[0]:
         Path(sys.argv[3]).touch()
         time.sleep(600)
