@@ -100,7 +100,8 @@ def test_each_config_that_the_pruning_of_an_autotuned_kernel_leaves_is_recorded_
 
 
 @pytest.mark.compiles
-def test_a_function_gives_the_resources_of_what_it_launches(here: Path) -> None:
+def test_a_function_gives_the_resources_of_what_it_launches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE")  # and yet nothing is left beside the file
     (row,) = compiled("by_hand.py:test_copy")["kernels"]
     assert (row["kernel"], row["targets"], row["file"]) == ("copy", ["by_hand.py:test_copy"], "by_hand.py")
     assert row["types"]["x_desc"] == "tensordesc<fp16[64, 64]>"

@@ -21,9 +21,10 @@ def serve(handle: Callable[[dict[str, Any], Say], None]) -> None:
     """Calls `handle(request, say)` for each request until stdin ends. `request["timeout_s"]` is the parent's limit,
     of the whole request or, with `request["each"]`, of the time from one message to the next.
 
-    Foreign code finds stdin empty, and what it prints goes to stderr. A fatal signal, and SIGUSR1 from a parent whose
-    patience is at its end, print where the program is.
+    Foreign code finds stdin empty, and what it prints goes to stderr. No bytecode is left beside its files. A fatal
+    signal, and SIGUSR1 from a parent whose patience is at its end, print where the program is.
     """
+    sys.dont_write_bytecode = True
     out = os.fdopen(os.dup(1), "w", buffering=1)
     requests = os.fdopen(os.dup(0), "r")
     os.dup2(2, 1)

@@ -207,8 +207,7 @@ def _function(job: Job) -> Any:
 
 
 def _load(path: str) -> ModuleType:
-    """The module at `path`, anew: it may have changed since the last job, and no .pyc is left beside it."""
-    sys.dont_write_bytecode = True
+    """The module at `path`, anew: it may have changed since the last job."""
     linecache.clearcache()  # JITFunction reads its own source through it
     return load_file(Path(path))
 
