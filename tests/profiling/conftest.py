@@ -17,21 +17,16 @@ from tlxgen.render.module import render, shared_files
 ROOT = Path(__file__).parents[2]
 
 
-def path_of(spec: str) -> Path:
-    """A spec's file: of the name of one that ships, or of a path."""
-    return Path(spec) if spec.endswith(".yaml") else ROOT / "specs" / f"{spec}.yaml"
-
-
 @cache
 def structures(spec: str) -> dict[str, Structure]:
-    return {s.name: s for s in kernels_of(path_of(spec)).structures}
+    return {s.name: s for s in kernels_of(ROOT / "specs" / f"{spec}.yaml").structures}
 
 
 @cache
 def source(spec: str, name: str) -> str:
     """The module of a structure, made anew: generated/ may be older than the templates."""
-    kernels = kernels_of(path_of(spec))
-    told = {"title": f"{name}: a kernel", "provenance": {"spec": f"specs/{path_of(spec).name}"}}
+    kernels = kernels_of(ROOT / "specs" / f"{spec}.yaml")
+    told = {"title": f"{name}: a kernel", "provenance": {"spec": f"specs/{spec}.yaml"}}
     family = kernels.family
     given = {"templates": families.templates(family), "template": family.template, **told}
     return render(kernels.structure(name), **given)  # type: ignore[arg-type]
@@ -54,7 +49,7 @@ def folder(tmp_path: Path) -> Callable[[str, str], Path]:
 
     def made(spec: str, name: str) -> Path:
         found = twin(spec, name)
-        beside = shared_files(kernels_of(path_of(spec)).family)
+        beside = shared_files(kernels_of(ROOT / "specs" / f"{spec}.yaml").family)
         plain = {f"{name}.py": source(spec, name)}
         stamped = {f"{name}.py": found.text, table_name(name): found.table, STAMPS: shared_stamps()}
         for where, files in (("plain", plain), ("twins", stamped)):

@@ -4,37 +4,27 @@ were written."""
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.profiling.conftest import ROOT, structures
+from tests.profiling.conftest import structures
 from tlxgen.compile import Job, Resources, compile_all
 from tlxgen.profile.compiled import differences, job_of_twin
 from tlxgen.verbs.compile import job_of
 
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 
-CHOSEN = {  # of shipped specs, and a size that compiles in a second
-    "hopper_gemm": {"tasks.mma.split": "cooperative", "tile.n": 64},
-    "hopper_attention_fwd": {"mask.kind": "causal", "problem.head_dim": 32, "tile.n": 32},
-    "hopper_attention_bwd": {"mask.kind": "none", "schedule.heads": "together", "problem.head_dim": 64},
-    "hopper_rms_norm": {"schedule.kind": "grid", "tile": "{m: 8, n: 256}", "cluster.n": 1},
-    "hopper_grouped_gemm": {"problem.b.layout": "row", "tasks.mma.split": "pingpong", "tile.n": 64},
-    "blackwell_gemm": {"schedule.kind": "persistent", "tile.n": 64},
-}
-
-
-def small(folder: Path, base: str) -> str:
-    """Writes a spec of one variant of `base`; its path."""
-    shutil.copytree(ROOT / "specs", folder)
-    lines = [f"extends: {base}.yaml", f"name: small_{base}", "variants:", "  axes:"]
-    path = folder / f"small_{base}.yaml"
-    path.write_text("\n".join([*lines, *(f"    {axis}: [{value}]" for axis, value in CHOSEN[base].items())]) + "\n")
-    return str(path)
+CHOSEN = [
+    ("hopper_gemm", "hopper_gemm_cooperative"),
+    ("hopper_attention_fwd", "hopper_attention_fwd_causal"),
+    ("hopper_attention_bwd", "hopper_attention_bwd_none_together"),
+    ("hopper_rms_norm", "hopper_rms_norm_grid"),
+    ("hopper_grouped_gemm", "hopper_grouped_gemm_row_pingpong"),
+    ("blackwell_gemm", "blackwell_gemm_persistent"),
+]
 
 
 def jobs(twins: Path, spec: str, name: str) -> list[Job]:
@@ -46,12 +36,10 @@ def jobs(twins: Path, spec: str, name: str) -> list[Job]:
 
 @needs_triton
 @pytest.mark.compiles
-@pytest.mark.parametrize("base", CHOSEN)
+@pytest.mark.parametrize(("spec", "name"), CHOSEN)
 def test_but_for_its_stamps_a_twin_compiles_to_the_same(
-    base: str, folder: Callable[[str, str], Path], tmp_path: Path
+    spec: str, name: str, folder: Callable[[str, str], Path]
 ) -> None:
-    spec = small(tmp_path / "specs", base)
-    (name,) = structures(spec)
     found = []
     for outcome in compile_all(jobs(folder(spec, name), spec, name), workers=2, timeout_s=300, cache=None):
         assert outcome.resources, outcome.detail
