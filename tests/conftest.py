@@ -84,9 +84,9 @@ def plan_once() -> None:
 
 
 def compile_once() -> None:
-    """Keeps the code of a text for all files that have it: most folders that tests build share what is beside modules.
+    """Compiles each text once, for all files that have it: most folders that tests build have the same `_host.py`.
 
-    Nothing is kept beside a file: a test that looks into a folder finds what a verb has written.
+    No bytecode is written, so a test that lists a folder finds what a verb has written, whatever the environment says.
     """
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

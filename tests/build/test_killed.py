@@ -17,7 +17,7 @@ from tlxgen.loading import HOST, MODEL, MODEL_C
 from .project import TWO, Project
 
 # Stops for good just before the n-th file takes its place, with its bytes written beside it. The first is the stamp;
-# what templates are compiled to is not counted.
+# compiled templates are not counted.
 STOPS_BEFORE_REPLACE = """
 import os, sys, time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a template is compiled to is kept for the next process, for just this text and this generator."""
+"""A compiled template is kept for the next process, which uses it for the same text and generator only."""
 
 from __future__ import annotations
 

@@ -128,9 +128,9 @@ _rendering = threading.local()
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
-    """Keeps what templates are compiled to in the cache folder: one file each, valid for its text and this generator.
+    """Keeps compiled templates in the cache folder, a file each. It is used for the same text and generator only.
 
-    Where the folder cannot be written, or read, the next process is only slower.
+    If the folder cannot be written or read, the next process is only slower.
     """
 
     def get_source_checksum(self, source: str) -> str:

@@ -165,7 +165,7 @@ def _meant(text: str) -> str:
 class _Compiler:
     """Turns a syntax tree into a function from a reader of names to a value.
 
-    The function is made of a tree of its own, in which every name is a call of the reader, and every number is checked.
+    It builds a second tree, in which every name is a call of the reader and every operand of arithmetic is checked.
     """
 
     def __init__(self, text: str, lead: int) -> None:

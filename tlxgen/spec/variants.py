@@ -271,12 +271,12 @@ class _Early:
         return self._rejects(tuple(indices[number] for number in self.numbers if number < len(indices)))
 
     def passing(self, indices: Sequence[int], values: Sequence[int]) -> list[int]:
-        """Those of the next axis's values with which it does not reject all points that begin with `indices`."""
+        """The `values` of the next axis but those with which, after `indices`, it rejects all points."""
         fixed = [indices[number] for number in self.numbers if number < len(indices)]
         return [value for value in values if not self._rejects((*fixed, value))]
 
     def _rejects(self, key: tuple[int, ...]) -> bool:
-        """The same, by the values of the first of its axes."""
+        """Whether it rejects all points in which the first of its own axes have the values of `key`."""
         found = self._known.get(key)
         if found is None:
             try:
