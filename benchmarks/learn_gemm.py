@@ -5,7 +5,7 @@
 Files are those of gemm_times.py and gemm_designs.py: groups of kernels that one run has timed in turns on one shape.
 What is learned are logarithms of time over estimate, up to what a group has in common, by a network of rectified
 linear units (`Correction` in tlxgen/families/gemm/model.py). Eight networks, each begun from other weights, learn of
-the measurements; a smaller one, which ships, learns their mean on many more shapes, which nobody has measured.
+the measurements; another, which ships, learns their mean on many more shapes, which nobody has measured.
 `--write` puts it where `build` reads it (tlxgen/families/gemm/correction.json).
 
 `--doubtful` prints random shapes that are worth measuring, as gemm_designs.py takes them by `--given`: those where the
@@ -36,7 +36,7 @@ from benchmarks.gemm_random import problems
 from tlxgen.families.gemm import cost
 from tlxgen.families.gemm.model import LIKELY, Clocks, Correction, Kernel, row_cost, widest
 
-TEACHERS, TEACHER, STUDENT = 8, (32, 16), (24, 12)  # networks that learn of measurements, and units of their layers
+TEACHERS, TEACHER, STUDENT = 8, (32, 16), (48, 24)  # networks that learn of measurements, and units of their layers
 EPOCHS, BATCH, RATE = 60, 64, 3e-3
 DECAY = 0.1  # of the teachers' weights
 NEAR = 0.25  # a kernel that takes so much longer than the fastest of its group counts half
@@ -62,7 +62,7 @@ Network = Callable[[list[float]], float]  # of the inputs of a kernel
 
 
 def read(path: Path) -> list[Group]:
-    """The groups of a file that say something of picks: in a chain, of three kernels and more, by bf16 or fp16."""
+    """The groups of a file that say something of picks: in a chain, of two kernels and more, by bf16 or fp16."""
     found = []
     for group in fit_gemm.read(path, plain=True):
         fastest: dict[Kernel, float] = {}
@@ -77,7 +77,7 @@ def read(path: Path) -> list[Group]:
                 made.inputs.append([*clocks.about(group.types), *facts])
                 made.estimates.append(math.log(estimate))
                 made.times.append(math.log(us))
-        if group.chain and group.types.a == group.types.b == 2 and len(made.times) >= 3:
+        if group.chain and group.types.a == group.types.b == 2 and len(made.times) >= 2:
             found.append(made)
     return found
 
@@ -172,7 +172,7 @@ def taught(
     heard = [*groups, *others]
     means = [by.of(group).mean(0) for group in heard]
     said = [mean - mean.mean() for mean in means]
-    student = learn(heard, said, [*map(torch.ones_like, said)], STUDENT, by.scale, 2 * EPOCHS // 3, 1e-3, 0)
+    student = learn(heard, said, [*map(torch.ones_like, said)], STUDENT, by.scale, 4 * EPOCHS // 3, 1e-3, 0)
     with torch.no_grad():  # it has learned differences alone, and what it says is cut off at MOST_OFF
         common = statistics.fmean(float(Teachers([student], by.scale).of(group).mean()) for group in heard)
         student[-1].bias -= common
