@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -9,6 +10,7 @@ import pickle
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib.machinery import SourceFileLoader
@@ -25,6 +27,8 @@ settings.load_profile("tlxgen")
 SPECS = Path(__file__).resolve().parents[1] / "specs"
 CACHE = pytest.StashKey[str]()
 PATH = pytest.StashKey[list[str]]()
+RESIDENT = pytest.StashKey[int]()
+GROWN = 512 << 20  # bytes
 ALL_SPECS = (  # files with a test that plans all that ship
     "tests/build/test_shipped.py",
     "tests/families/test_functions.py",
@@ -48,13 +52,27 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash[PATH] = [*sys.path]
     gc.collect()
     gc.freeze()
+    session.config.stash[RESIDENT] = resident()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Takes the folders of files that were verified off the path, for which the next test would need a nursery of its
-    own, with an import of torch."""
+    own, with an import of torch. Gives memory back that simulated kernels had: a process would keep some gigabytes."""
     sys.path[:] = item.config.stash[PATH]
+    if resident() > item.config.stash[RESIDENT] + GROWN:
+        gc.collect()
+        with suppress(AttributeError, OSError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
+        item.config.stash[RESIDENT] = resident()
+
+
+def resident() -> int:
+    """Bytes of memory that this process has; 0 where the system does not say it as Linux does."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def pytest_sessionfinish() -> None:

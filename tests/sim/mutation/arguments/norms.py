@@ -12,11 +12,31 @@ ARGUED = (
         "arrive.relaxed.",
         (
             ("drop", r"tlx\.fence_mbarrier_init_cluster\(\) dropped"),
-            ("duplicate", r"tlx\.fence_mbarrier_init_cluster\(\) twice"),
             ("sooner", r"tlx\.fence_mbarrier_init_cluster\(\) before sums_full = .*"),
             ("sooner", r"tlx\.cluster_barrier\(\) before tlx\.fence_mbarrier_init_cluster\(\)"),
         ),
+        at=r"norm_bwd",
+    ),
+    Equivalent(
+        "One fence is enough.",
+        (("duplicate", r"tlx\.fence_mbarrier_init_cluster\(\) twice"),),
         at=NORM,
+    ),
+    Equivalent(
+        "A CTA may tell its own barrier what to expect at any time before it waits: bytes that came before count, and "
+        "no phase ends without that arrival. The fence is for the initialisation.",
+        (("sooner", r"tlx\.fence_mbarrier_init_cluster\(\) before tlx\.barrier_expect_bytes\(.*"),),
+        at=NORM,
+    ),
+    Equivalent(
+        "The sums of all slots are added up, whosever they are.",
+        (("index", r"async_remote_shmem_store sums_tiles: cta -> \(cta \+ 1\) % \(CLUSTER\)"),),
+        at="rms_norm",
+    ),
+    Equivalent(
+        "All configs have clusters, so the rank in one follows.",
+        (("assignment", r"cta = 0: 0 -> 0 - 1"),),
+        at="norm_staged",
     ),
     Equivalent(
         "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody "
