@@ -30,13 +30,29 @@ ARGUED = (
     ),
     Equivalent(
         "The sums of all slots are added up, whosever they are.",
-        (("index", r"async_remote_shmem_store sums_tiles: cta -> \(cta \+ 1\) % \(CLUSTER\)"),),
+        (
+            ("index", r"async_remote_shmem_store sums_tiles: cta -> \(cta \+ 1\) % \(CLUSTER\)"),
+            ("index", r"local_load sums_tiles: peer -> \(peer \+ 1\) % \(CLUSTER\)"),
+        ),
         at="rms_norm",
     ),
     Equivalent(
         "All configs have clusters, so the rank in one follows.",
-        (("assignment", r"cta = 0: 0 -> 0 - 1"),),
+        (
+            ("assignment", r"cta = 0: 0 -> 0 [-+] 1"),
+            ("condition", r"if CLUSTER > 1: .*: CLUSTER > 1 -> True"),
+        ),
         at="norm_staged",
+    ),
+    Equivalent(
+        "All configs have one row a CTA, and as many CTAs as there are rows.",
+        (("mask", r"tl\.store: (.*)\(rows < M\)(.*) -> \1\(\(rows < M\) \| True\)\2"),),
+        at="norm_staged",
+    ),
+    Equivalent(
+        "What is loaded into registers belongs to no group of copies.",
+        (("sooner", r"tlx\.async_load_commit_group\(\) before (weight|bias) = load_vector\(.*"),),
+        at=NORM,
     ),
     Equivalent(
         "The CTAs of a cluster meet a second time, or a cluster of one CTA meets itself, or allocates what nobody "
