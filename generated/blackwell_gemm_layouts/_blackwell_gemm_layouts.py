@@ -185,9 +185,13 @@ def prepare(a, b, out):
 
     Raises TypeError or ValueError where none can take them.
     """
-    shape_of(a, b)
+    try:
+        possible = itertools.product(layouts_of(a), layouts_of(b))
+    except (AttributeError, RuntimeError, TypeError, ValueError):  # of something that is no matrix
+        shape_of(a, b)  # says what is wrong with it
+        raise
     refused = None
-    for layouts in itertools.product(layouts_of(a), layouts_of(b)):
+    for layouts in possible:
         name = LAYOUTS.get(layouts)
         try:
             if name is None:

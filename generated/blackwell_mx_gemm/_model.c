@@ -267,46 +267,57 @@ static double corrected(const Kernel *x, Launch of, double a_cost, double b_cost
     return log(of.us) + (off < -most ? -most : off > most ? most : off);
 }
 
+/* A kernel that may be the fastest, and its launch. */
+typedef struct {
+    Count index;
+    Launch of;
+} Likely;
+
+/* Puts a kernel among the `known` fastest, from the fastest on, those of one time by their index. */
+static void insert(Likely *fastest, Count known, Likely made) {
+    for (; known > 0; known--) {
+        const Likely *before = fastest + known - 1;
+        if (before->of.us < made.of.us || (before->of.us == made.of.us && before->index < made.index)) break;
+        fastest[known] = *before;
+    }
+    fastest[known] = made;
+}
+
 /* The first of the kernels that are expected to take least, by estimates of those that may be it, which are corrected
-   if there is a network. By their bounds, most kernels are passed over. */
+   if there is a network. By their bounds, most kernels are passed over; the rest come from the least bound on. */
 Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost,
                const Count *widths, const double *weights) {
-    Count best = 0, close = -1;
-    Launch made[count];
-    double bounds[count], likely = widths[0] ? x->likely : 1;
+    Count room = widths[0] ? (Count)x->most_likely : 1, known = 0, left = 0, next = 0, others[count];
+    double bounds[count], likely = widths[0] ? x->likely : 1, limit = HUGE_VAL;
+    Likely fastest[room + 1]; /* the last one is left out */
     for (Count i = 0; i < count; i++) {
         bounds[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
-        made[i].us = HUGE_VAL;
-        if (bounds[i] < bounds[best]) best = i;
+        if (bounds[i] < bounds[next]) next = i;
     }
-    if (bounds[best] == HUGE_VAL) return best;
-    made[best] = launch(x + best, m, n, k, a_cost, b_cost, 0);
-    for (Count i = 0; i < count; i++) { /* closer bounds of those that are left */
-        if (i == best || bounds[i] > made[best].us * likely) continue;
-        bounds[i] = launch(x + i, m, n, k, a_cost, b_cost, 1).us * (1 - 1e-9);
-        if (close < 0 || bounds[i] < bounds[close]) close = i;
-    }
-    for (Count turn = close < 0 ? 0 : -1; turn < count; turn++) { /* that one comes first */
-        Count i = turn < 0 ? close : turn;
-        if (made[i].us < HUGE_VAL || bounds[i] > made[best].us * likely) continue;
-        made[i] = launch(x + i, m, n, k, a_cost, b_cost, 0);
-        if (made[i].us < made[best].us || (made[i].us == made[best].us && i < best)) best = i;
-    }
-    if (!widths[0] || !x[best].learned) return best;
-    double most_us = made[best].us * likely, least_log = HUGE_VAL, last = -HUGE_VAL;
-    for (Count left = (Count)x->most_likely; left > 0;) { /* from the fastest on */
-        double next = HUGE_VAL;
-        for (Count i = 0; i < count; i++)
-            if (made[i].us > last && made[i].us < next) next = made[i].us;
-        if (next > most_us) break;
-        for (Count i = 0; i < count && left > 0; i++) {
-            if (made[i].us != next) continue;
-            left--;
-            if (!x[i].learned) continue;
-            double expected = corrected(x + i, made[i], a_cost, b_cost, widths, weights);
-            if (expected < least_log || (expected == least_log && i < best)) least_log = expected, best = i;
+    if (bounds[next] == HUGE_VAL) return next;
+    while (bounds[next] <= limit) {
+        int begun = known > 0;
+        insert(fastest, known, (Likely){next, launch(x + next, m, n, k, a_cost, b_cost, 0)});
+        if (known < room) known++;
+        limit = fastest[0].of.us * likely;
+        if (known == room && fastest[room - 1].of.us < limit) limit = fastest[room - 1].of.us;
+        bounds[next] = HUGE_VAL; /* it is done */
+        for (Count i = 0; i < count && !begun; i++) { /* closer bounds of the others */
+            if (bounds[i] > limit) continue;
+            bounds[i] = launch(x + i, m, n, k, a_cost, b_cost, 1).us * (1 - 1e-9);
+            others[left++] = i;
         }
-        last = next;
+        for (Count i = 0; i < left; i++)
+            if (bounds[others[i]] < bounds[next]) next = others[i];
+        if (bounds[next] == HUGE_VAL) break;
+    }
+    Count best = fastest[0].index;
+    if (!widths[0] || !x[best].learned) return best;
+    double least_log = HUGE_VAL;
+    for (const Likely *one = fastest; one < fastest + known && one->of.us <= fastest[0].of.us * likely; one++) {
+        if (!x[one->index].learned) continue;
+        double expected = corrected(x + one->index, one->of, a_cost, b_cost, widths, weights);
+        if (expected < least_log || (expected == least_log && one->index < best)) least_log = expected, best = one->index;
     }
     return best;
 }

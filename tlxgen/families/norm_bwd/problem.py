@@ -37,12 +37,17 @@ def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) 
 
 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
-    """Fresh random arguments of the generated host function, by name. The gaps between rows of x and dy hold NaN."""
+    """Fresh random arguments of the generated host function, by name. The gaps between rows of x and dy hold NaN.
+
+    dy goes with x, and neither dy nor weight is 0 on average: of numbers that have nothing to do with each other, the
+    means along a row that dx takes would be lost among errors of rounding.
+    """
     x, *gradients = (random(shape[0], shape[1], spec.problem.dtype, device) for _ in spec.read)
+    gradients[0].add_(x).add_(1)
     found = dict(zip(spec.read[1:], gradients, strict=True)) | {"x": x.add_(MEAN)}
     wide = x.double()
     if spec.vectors:
-        found["weight"] = random(1, shape[1], spec.vectors["weight"].name, device)[0]
+        found["weight"] = random(1, shape[1], spec.vectors["weight"].name, device)[0].add_(1)
     if "mean" in spec.stats:
         found["mean"] = wide.mean(-1).float()
         wide = wide - wide.mean(-1, keepdim=True)
