@@ -136,11 +136,14 @@ def render_here() -> None:
 def analyse_once() -> None:
     """Has the simulator look for a kernel's constants once, not again for each call of a helper in it, and copy syntax
     trees as fast as they can be: most of what a kernel costs before it runs, and each fault makes another kernel.
-    Records of proofs name the simulator's own text.
+    Records of proofs name the simulator's own text. It keeps all that it has parsed, of some thousand files with faults
+    more memory than all else that a process has.
     """
     from tlxgen.sim import constancy, transform
 
     vars(constancy)["Constancy"] = lru_cache(100)(constancy.Constancy)  # it depends on nothing but its arguments
+    for name, most in (("_parsed", 30), ("_helpers", 30), ("_source", 300)):
+        vars(transform)[name] = lru_cache(most)(vars(transform)[name].__wrapped__)
     vars(transform)["copy"] = SimpleNamespace(deepcopy=lambda tree: pickle.loads(pickle.dumps(tree)))
 
 

@@ -27,14 +27,14 @@ def shapes(spec: NormBwdSpec) -> tuple[Shape, ...]:
 
 def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: few rows of ragged columns, so many that slots go round, and those of the sums
-    twice where rows are short; one row or element, or two tiles of rows for another kernel's sums of columns, which has
-    so many programs that rows are not as wide as they may be: one CTA has all its chunks, the next one and a half."""
+    twice where rows are short; one row or element. Another kernel's sums of columns have two tiles of rows, and so many
+    programs that rows are not as wide as they may be: one CTA has all its chunks, the next one and a half."""
     rounds = max(1 + spec.rings.rows.stages, 6 if spec.cluster.n > 1 and spec.columns <= SHORT else 0)
     tiles = max(1, spec.ctas * sms // spec.cluster.n) * rounds + 1
     held = spec.tile.n * spec.tile.chunks
     columns = min(spec.columns, held + spec.tile.n * 3 // 2) if spec.apart else spec.columns
     yield tiles * spec.tile.m - spec.tile.m // 2, columns - max(spec.step, 3)
-    yield 1 + APART * spec.apart, spec.step
+    yield (1 + APART, 5 * spec.step) if spec.apart else (1, spec.step)
 
 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:

@@ -77,10 +77,12 @@ ARGUED = (
         at=NORM,
     ),
     Equivalent(
-        "What is loaded or computed once more is what it was; sums that nobody stores are added up for nothing.",
+        "What is loaded or computed once more, or from memory and not from its copy in SMEM, is what it was; sums that "
+        "nobody stores are added up for nothing.",
         (
             ("condition", r"if (not )?AGAIN: .* -> True"),
             ("condition", r"if SUMS > [01]: (dweight|dbias) \+= .* -> True"),
+            ("condition", r"if STAGES > 0: x = tlx\.local_load: .* -> False"),
         ),
         at=r"norm_bwd",
     ),
