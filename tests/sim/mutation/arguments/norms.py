@@ -72,7 +72,7 @@ ARGUED = (
         "The tile past the last one has no rows, and the part past the last one no columns: masks leave out all of it.",
         (
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
-            ("bound", r"for index in range: num_items -> num_items \+ 1"),
+            ("bound", r"for index in range: (num_items|tl\.cdiv\(M, 16\)) -> \1 \+ 1"),
         ),
         at=NORM,
     ),
@@ -81,7 +81,7 @@ ARGUED = (
         "nobody stores are added up for nothing.",
         (
             ("condition", r"if (not )?AGAIN: .* -> True"),
-            ("condition", r"if SUMS > [01]: (dweight|dbias) \+= .* -> True"),
+            ("condition", r"if SUMS( > [01])?: (dweight|dbias) \+= .* -> True"),
             ("condition", r"if STAGES > 0: x = tlx\.local_load: .* -> False"),
         ),
         at=r"norm_bwd",
