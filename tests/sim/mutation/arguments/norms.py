@@ -73,16 +73,18 @@ ARGUED = (
         (
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
             ("bound", r"for index in range: (num_items|tl\.cdiv\(M, 16\)) -> \1 \+ 1"),
+            ("bound", r"for first in range: (P|2 \* P) -> \1 \+ 1"),
         ),
         at=NORM,
     ),
     Equivalent(
         "What is loaded or computed once more, or from memory and not from its copy in SMEM, is what it was; sums that "
-        "nobody stores are added up for nothing.",
+        "nobody stores are added up for nothing, and those that are stored are written anew by the next kernel.",
         (
             ("condition", r"if (not )?AGAIN: .* -> True"),
             ("condition", r"if SUMS( > [01])?: (dweight|dbias) \+= .* -> True"),
             ("condition", r"if STAGES > 0: x = tlx\.local_load: .* -> False"),
+            ("condition", r"if SUMS: store_sums: SUMS -> True"),
         ),
         at=r"norm_bwd",
     ),
