@@ -99,13 +99,6 @@ ARGUED = (
         at=r"norm_bwd",
     ),
     Equivalent(
-        "A fault all the same, which shows in the second round: no case has sums of so many clusters, 17 or 129, as "
-        "the waiver in norm_bwd/problem.py says.",
-        (("initialisation", r"(dweight|dbias) = tl\.zeros\(\(2048 // COLUMNS, .* in each round"),),
-        at=r"norm_bwd",
-        function=r"finish_kernel$",
-    ),
-    Equivalent(
         "What the mask leaves out of a weight that is read again, deeper in the text and so over several lines, goes "
         "only to columns of dx that are not stored.",
         (("mask", r"tl\.load: other=0\.0 dropped"),),
