@@ -73,9 +73,15 @@ ARGUED = (
         (
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
             ("bound", r"for index in range: (num_items|tl\.cdiv\(M, 16\)) -> \1 \+ 1"),
-            ("bound", r"for first in range: (P|2 \* P) -> \1 \+ 1"),
+            ("bound", r"for first in range: 2 \* P -> 2 \* P \+ 1"),
         ),
         at=NORM,
+    ),
+    Equivalent(
+        "The same, of the sums of the first gradient.",
+        (("bound", r"for first in range: P -> P \+ 1"),),
+        at=r"norm_bwd",
+        statement=r"range\(0, P,",
     ),
     Equivalent(
         "What is loaded or computed once more, or from memory and not from its copy in SMEM, is what it was; sums that "
