@@ -40,11 +40,12 @@ def simulated_shapes(spec: NormBwdSpec, constants: Mapping[str, int], sms: int) 
 def inputs(spec: NormBwdSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. The gaps between rows of x and dy hold NaN.
 
-    dy goes with x, and neither dy nor weight is 0 on average: of numbers that have nothing to do with each other, the
-    means along a row that dx takes would be lost among errors of rounding.
+    In half of the rows dy goes with x, in the others against it, and a weight is 1 on average. Of numbers that have
+    nothing to do with each other, the means along a row that dx takes would be lost among errors of rounding; sums of
+    columns stay small.
     """
     x, *gradients = (random(shape[0], shape[1], spec.problem.dtype, device) for _ in spec.read)
-    gradients[0].add_(x).add_(1)
+    gradients[0].add_((x + 1) * torch.randn(shape[0], 1, device=device).sign())
     found = dict(zip(spec.read[1:], gradients, strict=True)) | {"x": x.add_(MEAN)}
     wide = x.double()
     if spec.vectors:
