@@ -95,6 +95,12 @@ ARGUED = (
         at=r"norm_bwd",
     ),
     Equivalent(
+        "Rows are read from SMEM again in clusters alone, and there both rings have two slots.",
+        (("index", r"local_load (x|dy)_tiles: row_slot -> slot"),),
+        at=r"norm_bwd",
+        loop=r"static_range\(CHUNKS\)",
+    ),
+    Equivalent(
         "The copies that are left are of rows past the last one, which nobody reads; a thread that has ended has no "
         "cp.async under way.",
         (
