@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,27 +17,33 @@ from typer.testing import CliRunner
 from tlxgen import families
 from tlxgen.arch import Sm90, Sm100
 from tlxgen.cli import app, main
-from tlxgen.families import kernels_of
+from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.render.module import render, shared_files
 from tlxgen.roofline import GPUS, Counts, Launch, Pace, Work, bound_of, units
-from tlxgen.roofline.measure import measure
+from tlxgen.roofline.measure import measure, run
 from tlxgen.roofline.model import separate
 from tlxgen.verbs.roofline import predicted
 
 SPECS = Path(__file__).parent.parent.parent / "specs"
 
 
-@cache
-def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
-    """Of the module of one structure: a spec has several."""
-    kernels = kernels_of(SPECS / f"{spec}.yaml")
+@contextmanager
+def rendered(spec: str, structure: str) -> Iterator[tuple[Kernels, Structure, Path]]:
+    """The module of one structure in a folder of its own: a spec has several."""
+    kernels = kernels_of(SPECS / f"{spec}.yaml").some()
     family, one = kernels.family, kernels.structure(structure)
     folder, template = families.templates(family), family.template
     text = render(one, title="", provenance={}, templates=folder, template=template, for_people=False)
     with TemporaryDirectory() as made:
         for name, lines in {**shared_files(family), f"{structure}.py": text}.items():
             Path(made, name).write_text(lines)
-        return measure(Path(made, f"{structure}.py"), family, one.variants[0], 0, shape) or []
+        yield kernels, one, Path(made, f"{structure}.py")
+
+
+@cache
+def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
+    with rendered(spec, structure) as (kernels, one, path):
+        return measure(path, kernels.family, one.variants[0], 0, shape) or []
 
 
 GEMM = ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096))
@@ -134,6 +142,35 @@ def test_tasks_that_wait_are_the_bound_where_no_unit_is() -> None:
     assert bound_of(launch, Work(132, 132 * 10, 10), Sm90, 132) == (1510, "tensor cores")
 
 
+HISTORY = "no_targets_no_contextual_no_max_attn_len_no_min_full_attn"
+JAGGED = (4, 2, 1, 300, 410)
+
+
+@pytest.mark.parametrize(
+    ("spec", "structure", "shape"),
+    [
+        ("hopper_gdpa", "hopper_gdpa_relu_none", JAGGED),
+        ("hopper_gdpa_bwd", "hopper_gdpa_bwd_relu_none", JAGGED),
+        ("hopper_hstu", f"hopper_hstu_causal_{HISTORY}", JAGGED),
+        ("hopper_hstu_bwd", f"hopper_hstu_bwd_causal_{HISTORY}", JAGGED),
+        ("hopper_attention_fwd_packed", "hopper_attention_fwd_packed_head_dim64_causal_bottom_right", JAGGED),
+        ("hopper_attention_bwd_keys", "hopper_attention_bwd_keys_causal_bottom_right", JAGGED),
+        ("hopper_attention_bwd_dq", "hopper_attention_bwd_dq_causal_head_dim64", JAGGED),
+        ("hopper_attention_decode", "hopper_attention_decode_lengths_replicate1", (6, 8, 2, 3, 700)),
+        ("hopper_grouped_gemm_batched", "hopper_grouped_gemm_batched_pingpong", (3, 200, 300, 150)),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "_" not in value else None,
+)
+def test_items_and_rounds_are_those_of_the_kernel(spec: str, structure: str, shape: tuple[int, ...]) -> None:
+    """By its products: what a round was counted to do, times the rounds that a problem is said to have."""
+    with rendered(spec, structure) as (kernels, one, path):
+        family, variant = kernels.family, one.variants[0]
+        main = (measure(path, family, variant, 0, shape) or [])[0]
+        done = max(metered.total.products for metered, _ in run(path, family, variant, 0, shape).values())
+    items, rounds, _ = family.part("cost").work(variant.plan, shape)
+    assert done == main.item.products * items + main.round.products * rounds
+
+
 def test_memory_bounds_what_does_little() -> None:
     launch = Launch("k", Counts(), Counts(instructions=128.0))
     bound = bound_of(launch, Work(132, 0, 0), Sm90, 132, dram_bytes=4.4e6 * 5, mhz=1800)
@@ -161,7 +198,7 @@ def test_the_command_prints_what_bounds_a_kernel() -> None:
     assert bound["by"] == "tensor cores" and bound["us"] == bound["clocks"] / 1000
 
 
-HSTU = "kernel: hstu\nname: small\narch: sm90\n"
+HSTU = "kernel: hstu\nname: small\narch: sm90\nmask: {targets: true}\n"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Sh
     if plan is None or not hasattr(cost, "probes") or cost.work(plan, shape) is None:
         return None
     probes = cost.probes(plan, shape)
-    ran = [_run(path, family, variant, config, probe) for probe in probes]
+    ran = [run(path, family, variant, config, probe) for probe in probes]
     works = [Work(*cost.work(plan, probe)) for probe in probes]
     made: list[Launch] = []
     for number in sorted(ran[0], key=lambda n: -ran[0][n][0].total.products):
@@ -62,7 +62,11 @@ def _clean(value: float) -> float:
     return 0.0 if abs(value) < 1e-6 else value
 
 
-def _run(path: Path, family: Family, variant: Variant, config: Any, shape: Shape) -> Ran:
+def run(path: Path, family: Family, variant: Variant, config: Any, shape: Shape) -> Ran:
+    """What each launch of a call did, and in which order, on as many SMs as a cluster has CTAs.
+
+    Raises ReviewError where the simulator finds a fault.
+    """
     plan, problem = variant.plan, family.problem()
     assert plan is not None
     sms, tracer = math.prod(plan.cluster), Tracer()

@@ -240,7 +240,9 @@ class Meter:
     def _copy(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         target = arguments[1] if len(arguments) > 1 else options["result"]
         size = options.get("bulk_size") or (target.size if isinstance(target, View) else target.unit)
-        held.l2_bytes += size
+        mask = arguments[2] if len(arguments) > 2 else options.get("mask")
+        read = float(mask.float().mean()) if isinstance(mask, torch.Tensor) else 1.0  # else there are zeros
+        held.l2_bytes += size * read
         held.instructions += 0 if options.get("bulk") else size / ACCESS
 
     @staticmethod

@@ -240,7 +240,7 @@ class _Replay:
     _commit = _product
 
     def _load(self, thread: _Thread, op: Op) -> bool:
-        if not op.counts.l2_bytes:  # a commit of the copies before it
+        if op.number:  # a commit of the copies before it
             thread.groups.append(thread.copies)
             thread.copies = set()
             self._close(thread)

@@ -48,7 +48,7 @@ def print_roofline(
     found, passed = rooflines(spec, kernels, only, asked, gpu)
     if not found:
         text = f"{', '.join(passed)}: the plan does not say what its work items are, so a tile cannot be counted apart"
-        raise ReviewError(text, remedy="split K, groups, and masks and lengths that arguments decide have no roofline")
+        raise ReviewError(text, remedy="split K, and masks that arguments decide, have no roofline")
     if as_json:
         about = {"name": kernels.name, "gpu": gpu._asdict(), "without": passed}
         print(json.dumps({**head("show"), **about, "rooflines": [_record(r, gpu.mhz) for r in found]}))
@@ -98,7 +98,7 @@ def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shap
     assert variant.plan
     cost = family.part("cost")
     work = Work(*cost.work(variant.plan, shape))
-    moved = family.bytes_moved(variant.spec, shape)
+    moved = getattr(cost, "least_bytes", family.bytes_moved)(variant.spec, shape)
     return bound_of(launches[0], work, variant.plan.arch, gpu.sms, moved, gpu.mhz)
 
 

@@ -39,3 +39,36 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
         math.ceil(items * s / sms) * (math.ceil(tiles / s) * each + START) + (COMBINE if s > 1 or spec.by_keys else 0)
         for s in range(1, min(max(tiles, 1), MOST_SPLITS) + 1)
     )
+
+
+def least_bytes(spec: DecodeSpec, shape: tuple[int, ...]) -> float:
+    """Bytes that a launch moves at the least, by the lengths that its sequences have."""
+    return bytes_moved(spec, shape) * sum(_keys(spec, shape)) / (shape[0] * shape[4])
+
+
+def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Tiles of rows of all heads of K and V, the tiles of keys that all of them walk, and those of a part of the most
+    that one walks, in as many parts as there may be."""
+    spec = plan.facts
+    assert isinstance(spec, DecodeSpec)
+    b, h, kv, n, _ = shape
+    rows = kv * math.ceil(h // kv * n / spec.rows)
+    tiles = [math.ceil(keys / spec.tile.n) for keys in _keys(spec, shape)]
+    return b * rows, sum(tiles) * rows, math.ceil(max(tiles) / MOST_SPLITS)
+
+
+def probes(plan: Plan, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """One sequence and one head, over some tiles of keys and twice as many, and two heads."""
+    spec = plan.facts
+    assert isinstance(spec, DecodeSpec)
+    keys = 6 * spec.tile.n
+    return (1, 1, 1, 1, keys), (1, 1, 1, 1, 2 * keys), (1, 2, 2, 1, keys)
+
+
+def _keys(spec: DecodeSpec, shape: tuple[int, ...]) -> list[int]:
+    """Of each sequence of a problem, as `problem` makes them."""
+    if not spec.has_lengths:
+        return [shape[4]] * shape[0]
+    from .problem import lengths  # imports torch
+
+    return lengths(shape[0], shape[4])

@@ -143,14 +143,19 @@ def kernel_of(plan: Plan) -> Kernel:
 
 def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
     """Tiles of C, one a CTA, in whole clusters; tiles of K of all of them, and of one. None where CTAs share a K."""
+    return None if cast(GemmFacts, plan.facts).groups else whole(plan, shape)
+
+
+def whole(plan: Plan, shape: Shape, products: int = 1) -> tuple[int, int, int] | None:
+    """The same of so many products of a shape."""
     facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
-    if facts.tail or facts.cluster_k > 1 or facts.groups or size.get("SPLIT_K", 1) > 1:
+    if facts.tail or facts.cluster_k > 1 or size.get("SPLIT_K", 1) > 1:
         return None
     m, n, k = shape
     rows = math.ceil(m / (size["BLOCK_M"] * facts.cluster_m)) * facts.cluster_m
     columns = math.ceil(n / (size["BLOCK_N"] * facts.cluster_n)) * facts.cluster_n
-    rounds = math.ceil(k / size["BLOCK_K"])
-    return rows * columns, rows * columns * rounds, rounds
+    rounds, tiles = math.ceil(k / size["BLOCK_K"]), products * rows * columns
+    return tiles, tiles * rounds, rounds
 
 
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:

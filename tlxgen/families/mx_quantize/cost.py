@@ -26,3 +26,17 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
     if spec.persistent:
         return (math.ceil(tiles / (sms * spec.ctas)) * spec.ctas * tile + spec.begin) / spec.faster
     return max(tiles / sms, 1.0) * tile
+
+
+def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Tiles."""
+    spec = plan.facts
+    assert isinstance(spec, QuantizeSpec)
+    return math.ceil(shape[0] / spec.tile.m) * math.ceil(shape[1] / spec.tile.n), 0, 0
+
+
+def probes(plan: Plan, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """One tile and two."""
+    spec = plan.facts
+    assert isinstance(spec, QuantizeSpec)
+    return (spec.tile.m, spec.tile.n), (2 * spec.tile.m, spec.tile.n)

@@ -33,3 +33,19 @@ def clocks(plan: Plan, shape: tuple[int, ...], sms: int) -> float:
         tile.m * spec.columns * clusters * (len(spec.read) + 1) * spec.dtype.bytes / (Arch.dram_bytes_per_clock * sms)
     )
     return math.ceil(tiles / clusters) * (moved + (500 if copies else 4000))
+
+
+def work(plan: Plan, shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """Tiles of rows, times the CTAs of a cluster. None for rows that are too long."""
+    spec = plan.facts
+    assert isinstance(spec, NormBwdSpec)
+    if spec.columns < shape[1] or shape[1] % spec.step:
+        return None
+    return math.ceil(shape[0] / spec.tile.m) * spec.cluster.n, 0, 0
+
+
+def probes(plan: Plan, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """One tile and two tiles of rows that are as long as those of the shape."""
+    spec = plan.facts
+    assert isinstance(spec, NormBwdSpec)
+    return (spec.tile.m, shape[1]), (2 * spec.tile.m, shape[1])
