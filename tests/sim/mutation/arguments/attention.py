@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from .argued import Equivalent
 
-DEFAULT_SCHEDULE = r"^hopper_attention_fwd(_masks/.*packed|/)"  # turns, with the products under the softmax
+JAGGED = r"^hopper_(gdpa|hstu)/"
+DEFAULT_SCHEDULE = rf"^hopper_attention_fwd(_masks/.*packed|/)|{JAGGED}"  # turns, with the products under the softmax
+DECODE = r"^hopper_attention_decode"
 ARGUED = (
     Equivalent(
         "The other replica's turn is the first: it passes by its own arrival, and lets this one in, as it does later.",
         (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 4 \+ replica"),),
-        at=r"attention_fwd|^hopper_(gdpa|hstu)/",
+        at=rf"attention_fwd|{JAGGED}",
     ),
     Equivalent(
         "Turns say which replica multiplies first, and nothing depends on that: who comes late has its turn later.",
@@ -17,7 +19,7 @@ ARGUED = (
             ("later", r"tlx\.named_barrier_wait\(4 \+ replica, 256\) after scores = tlx\.async_dot\(.*"),
             ("sooner", r"tlx\.named_barrier_arrive\(5 - replica, 256\) before (scores|acc) = tlx\.async_dot\(.*"),
         ),
-        at=r"attention_fwd",
+        at=rf"attention_fwd|{JAGGED}",
     ),
     Equivalent(
         "The first round of a softmax is the same from any finite m or from -inf, and what l was it multiplies by "
@@ -93,12 +95,12 @@ ARGUED = (
             ("index", r"\w+ q_(full|empty|tiles): q_slot -> replica"),
             ("index", r"\w+ o_tiles: replica -> q_slot"),
         ),
-        at=r"^hopper_attention_fwd(_masks|_rings)?/",
+        at=rf"^hopper_attention_fwd(_masks|_rings)?/|{JAGGED}",
     ),
     Equivalent(
         "KV_STAGES is 2 in every config of the module.",
         (("counter", r"\w+_slot, \w+_phase = ring_slot: KV_STAGES -> 2"),),
-        at=r"^hopper_attention_(bwd_dq|fwd_schedules|fwd_masks|fwd)/",
+        at=rf"^hopper_attention_(bwd_dq|fwd_schedules|fwd_masks|fwd)/|{JAGGED}",
     ),
     Equivalent(
         "In each step K's slot is released after V's, and acquired before it: to have waited for K's is to know V's.",
@@ -458,5 +460,32 @@ ARGUED = (
         (("alias", r"tlx\.barrier_wait: do_empty -> do_columns_empty"),),
         at=r"^blackwell_attention_bwd_mxfp8/",
         role=r"^# Load:",
+    ),
+    Equivalent(
+        "The rings of K and V have as many slots, which are used as often.",
+        (("index", r".*: v_slot -> k_slot"),),
+        at=DECODE,
+    ),
+    Equivalent(
+        "V of a tile is released after its K: the producer waits for longer.",
+        (("alias", r"tlx\.barrier_wait: k_empty -> v_empty"),),
+        at=DECODE,
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "A mask hides nothing in tiles of which all rows see all keys.",
+        (
+            ("condition", r"if tile >= unmasked: .* -> True"),
+            ("assignment", r"unmasked = max: (.*) -> \1 - 1"),
+        ),
+        at=DECODE,
+    ),
+    Equivalent(
+        "Nobody reads what a split without keys stores; the round past the last split adds zeros.",
+        (
+            ("condition", r"elif begin < end: .* -> True"),
+            ("bound", r"for first in range: used -> used \+ 1"),
+        ),
+        at=DECODE,
     ),
 )
