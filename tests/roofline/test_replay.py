@@ -8,10 +8,10 @@ from tlxgen.arch import Sm90
 from tlxgen.errors import ReviewError
 from tlxgen.roofline import Counts, Pace, Work
 from tlxgen.roofline.model import paced
-from tlxgen.roofline.replay import replay
+from tlxgen.roofline.replay import PRODUCT_LATENCY, replay
 from tlxgen.roofline.trace import Op, Thread, Trace
 
-LOAD, BARRIER = Sm90.load_latency, Sm90.barrier_latency
+LOAD, BARRIER, PRODUCT = Sm90.load_latency, Sm90.barrier_latency, PRODUCT_LATENCY["sm90"]
 CLOCK = Counts(products=Sm90.products)  # of the tensor cores
 
 
@@ -62,14 +62,21 @@ def test_tasks_share_a_unit_and_not_another() -> None:
 
 def test_threads_are_slower_beside_products() -> None:
     """As long as they run: 1.2 clocks of the exponential unit for one."""
-    assert clocks(trace([product(600), exponentials(500), Op("product_wait")])) == pytest.approx(600)
+    assert clocks(trace([product(600), exponentials(500), Op("product_wait")])) == pytest.approx(600 + PRODUCT)
     assert clocks(trace([product(240), exponentials(500), Op("product_wait")])) == pytest.approx(240 + 300)
 
 
 def test_products_run_one_after_the_other_and_are_waited_for_in_order() -> None:
     first = [product(100), product(50), Op("product_wait", number=1), exponentials(10)]
-    assert clocks(trace([*first, Op("product_wait")])) == pytest.approx(150)
-    assert clocks(trace([product(100), Op("product_wait")], [product(100), Op("product_wait")])) == pytest.approx(200)
+    assert clocks(trace([*first, Op("product_wait")])) == pytest.approx(150 + PRODUCT)
+    one = [product(100), Op("product_wait")]
+    assert clocks(trace(one, one)) == pytest.approx(200 + PRODUCT)
+
+
+def test_a_task_alone_waits_between_its_products_and_another_fills_the_gaps() -> None:
+    ten = [product(100), Op("product_wait")] * 10
+    assert clocks(trace(ten)) == pytest.approx(10 * (100 + PRODUCT))
+    assert clocks(trace(ten, ten)) == pytest.approx(20 * 100 + PRODUCT)
 
 
 def test_a_load_arrives_after_its_latency_and_loads_follow_each_other() -> None:
@@ -89,8 +96,8 @@ def test_a_short_ring_waits_for_its_loads() -> None:
         return trace(load_task, consumer, **dict.fromkeys(names, 1))
 
     each = [(clocks(ring(slots, 40)) - clocks(ring(slots, 20))) / 20 for slots in (1, 4, 20)]
-    whole = 1 + LOAD + 100 + 2 * BARRIER
-    assert each == [pytest.approx(whole), pytest.approx(whole / 4, rel=0.02), pytest.approx(100)]
+    whole = 1 + LOAD + 100 + PRODUCT + 2 * BARRIER
+    assert each == [pytest.approx(whole), pytest.approx(whole / 4, rel=0.02), pytest.approx(100 + PRODUCT)]
 
 
 def test_who_takes_turns_waits_for_the_other() -> None:

@@ -23,6 +23,7 @@ from .counts import Counts
 from .model import L2, PRODUCTS, units
 from .trace import Op, Thread, Trace
 
+PRODUCT_LATENCY = {"sm90": 54}  # clocks by which a warpgroup alone waits longer for its wgmmas than they take
 _LEAST = 1e-9  # of a clock
 
 
@@ -225,11 +226,14 @@ class _Replay:
             self._run(thread.sm, op.counts, ended, "products")
 
         def ended() -> None:
-            for key, amount in op.on:
-                self._settle(self.barriers[key], amount, 0)
             thread.products.popleft()
             if thread.products:
                 thread.products[0]()
+            self._later(PRODUCT_LATENCY.get(self.arch.name, 0.0) if op.counts.products else 0.0, seen)
+
+        def seen() -> None:
+            for key, amount in op.on:
+                self._settle(self.barriers[key], amount, 0)
             self._landed(thread, "product", token)
 
         thread.products.append(start)

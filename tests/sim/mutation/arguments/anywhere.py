@@ -31,6 +31,7 @@ ARGUED = (
         "After the loop over K, which has one round at least (the host refuses K = 0), `slot` is that of its last "
         "round, and so is (count + STAGES - 1) % STAGES after the count has gone on by one.",
         (("index", r"barrier_arrive (ab|a|b)_empty: last -> slot"),),
+        loop=r"^(?!for k )",
     ),
     Equivalent(
         "The K tile past the end lies outside of both tensors in K, TMA fills both operands with zeros, and every role "
