@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch.nn import functional
 
 from tlxgen.families.attention.inputs import Shape
+from tlxgen.families.attention_fwd import problem as attention
 from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import (
     Tensors,
@@ -17,7 +18,6 @@ from tlxgen.families.attention_fwd.problem import (
     seen_of,
     sequences,
     shapes,
-    simulated_shapes,
     together,
     tolerance,
     unseen,
@@ -37,6 +37,18 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "fast_gelu": lambda x: functional.gelu(x, approximate="tanh"),
     "gelu": functional.gelu,
 }
+
+
+def simulated_shapes(spec: GdpaSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
+    """Those of attention_fwd, and many sequences of a tile of keys."""
+    yield from attention.simulated_shapes(spec, constants, sms)
+    yield many(constants)
+
+
+def many(constants: Mapping[str, int]) -> Shape:
+    """More sequences than CTAs, of a head and a tile of keys each."""
+    length = constants["BLOCK_N"] // 2 + 1
+    return 9, 1, 1, length, length
 
 
 def inputs(spec: GdpaSpec, shape: Shape, device: torch.device) -> Tensors:

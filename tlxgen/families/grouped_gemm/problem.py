@@ -58,9 +58,11 @@ def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: i
 
 def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once: one element; groups of some tiles, with K shorter than a tile and longer than
-    the ring; more groups than CTAs, most of them empty or of a few rows."""
+    the ring; more groups than CTAs, most of them empty or of a few rows; a group of more tile rows than are walked
+    before the next column."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages = constants.get("STAGES", 4)
+    yield 1, constants.get("GROUP_M", 8) * m + 9, n + 7, k
     if spec.problem.vary == "k":
         yield 1, 1, 1, 1
         yield 5, m + 8, n + 7, k - 3

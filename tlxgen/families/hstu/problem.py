@@ -13,7 +13,7 @@ from tlxgen.families.attention.inputs import Shape
 from tlxgen.families.attention_fwd import problem as attention
 from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import Tensors, launch, sequences, together, tolerance, unseen
-from tlxgen.families.gdpa.problem import weighted
+from tlxgen.families.gdpa.problem import many, weighted
 
 from .spec import HstuSpec
 
@@ -28,11 +28,15 @@ def shapes(spec: HstuSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: HstuSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Those of attention_fwd, then as many queries as keys: with a tile of these, two, and some more."""
+    """Those of attention_fwd, then as many queries as keys: with a tile of these, two, some more, many times one. Then
+    so many keys more that what queries see ends, or begins, with the first or the last key of a tile."""
     yield from map(ordered, attention.simulated_shapes(spec, constants, sms))
     m, n = constants["BLOCK_M"], constants["BLOCK_N"]
     for batches, length in ((2, n // 2 + 1), (2, n + 5), (3, 2 * m + 9)):
         yield batches, 1, 1, length, length
+    yield many(constants)
+    for queries, more in ((m + 2, 1), (m + n // 2, (window_of(2)[0] - 1) % n), (3 * m // 4, m // 2 - 2)):
+        yield 1, 2, 1, queries, queries + more
 
 
 def ordered(shape: Shape) -> Shape:

@@ -246,6 +246,8 @@ ARGUED = (
         (
             ("sooner", r"tlx\.barrier_expect_bytes\(k_full\[k_slot\], .* before tlx\.barrier_wait\(k_empty\[k_slot.*"),
             ("later", r"tlx\.barrier_wait\(k_empty\[k_slot\], .* after tlx\.barrier_expect_bytes\(k_full\[k_slot.*"),
+            ("drop", r"tlx\.barrier_wait\(k_empty\[k_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: k_empty -> (k_full|v_full)"),
         ),
         at=r"^hopper_hstu/",
         loop=r"^for index ",
@@ -460,6 +462,15 @@ ARGUED = (
         (("alias", r"tlx\.barrier_wait: do_empty -> do_columns_empty"),),
         at=r"^blackwell_attention_bwd_mxfp8/",
         role=r"^# Load:",
+    ),
+    Equivalent(
+        "More tiles are walked, or masked, than need be: the mask hides what is not seen.",
+        (
+            ("condition", r"if part != 1: scores = visible: .* -> True"),
+            ("assignment", r"(seen = min|end = tl\.cdiv|whole_begin = tl\.cdiv): (.*) -> \2 \+ 1"),
+            ("assignment", r"(first = tl\.minimum|whole = min): (.*) -> \2 - 1"),
+        ),
+        at=r"^hopper_hstu/",
     ),
     Equivalent(
         "The rings of K and V have as many slots, which are used as often.",

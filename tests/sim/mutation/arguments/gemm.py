@@ -20,7 +20,7 @@ ARGUED = (
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
         ),
-        at=r"^hopper_gemm(?!.*store_task)",
+        at=r"^hopper_(grouped_)?gemm(?!.*store_task)",
     ),
     Equivalent(
         "A tile has 4 subtiles, or 4 of each of 2 row groups, and C_STAGES is 2 in every config of the module: at the "
@@ -149,7 +149,26 @@ ARGUED = (
             ("assignment", r"across = tl\.cdiv: (.*) -> \1 \+ 1"),
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
         ),
-        at=r"^hopper_(grouped_gemm(_dynamic|_weights)?|gemm_cluster_k)/",
+        at=r"^hopper_(grouped_gemm(_dynamic|_weights)?|gemm_cluster_k|gemm_any_rows)/",
+    ),
+    Equivalent(
+        "A group begins where the one before it ends: where the first one begins is not read.",
+        (("assignment", r"begin = 0: 0 -> 0 [-+] 1"),),
+        at=r"^hopper_grouped_gemm",
+    ),
+    Equivalent(
+        "Nobody waits for a slot behind the last use.",
+        (("condition", r"if count >= LAG - later: .* -> True"),),
+        at=r"^hopper_gemm_any_rows/",
+    ),
+    Equivalent(
+        "What threads store themselves and what they copy lies in buffers of different operands; LAG is 1 where they "
+        "store.",
+        (
+            ("later", r"tlx\.async_load_wait_group\(0\) after if VEC_A == 1: .*"),
+            ("index", r"local_store [ab]_tiles: last(.*) -> slot\1"),
+        ),
+        at=r"^hopper_gemm_any_rows/",
     ),
     Equivalent(
         "Elements held over for a loader that does not hold any; addresses, in registers.",
