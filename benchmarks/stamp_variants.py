@@ -24,6 +24,25 @@ _READ = (
 
 _ALL = "{.reg .u64 all; .reg .u32 high; mov.u64 all, %clock64; mov.b64 {$0, high}, all;}"
 
+# Lanes of a task's other warps have numbers from 32 on, so that the first warp alone reads the clock.
+_OWN = (
+    ("tl.arange(0, 32), stamps_row(0)", "own_lane(), stamps_row(0)"),
+    ("        if LANE\n        else", "        if True\n        else"),
+    (
+        "@triton.jit\ndef stamps_begin(",
+        """@triton.jit
+def own_lane():
+    return tl.inline_asm_elementwise(
+        "{.reg .u32 thread; mov.u32 thread, %tid.x; and.b32 $0, thread, 127;}",
+        "=r,r", [tl.arange(0, 32)], dtype=tl.int32, is_pure=False, pack=1,
+    )
+
+
+@triton.jit
+def stamps_begin(""",
+    ),
+)
+
 # For each, what it replaces in _stamps.py.
 _CHANGES: dict[str, list[tuple[str, str]]] = {
     "a word a lane": [(_KEPT[0], _KEPT[1].format(1))],  # one register, and a comparison a stamp
@@ -33,6 +52,8 @@ _CHANGES: dict[str, list[tuple[str, str]]] = {
     # A register that counts nothing, and that the compiler moves freely: what a clock would cost that orders nothing.
     "counter": [("mov.u32 $0, %clock;", "mov.u32 $0, %pm0;"), (_ALL, "mov.u32 $0, %pm0;")],
     "constant": [("mov.u32 $0, %clock;", "mov.u32 $0, 12345;"), (_ALL, "mov.u32 $0, 12345;")],
+    "one warp": [*_OWN],
+    "one warp, constant": [*_OWN, ("mov.u32 $0, %clock;", "mov.u32 $0, 12345;")],
 }
 VARIANTS = (DEFAULT, WAITS, *_CHANGES)
 UNREAD = tuple(_CHANGES)  # their buffers are others

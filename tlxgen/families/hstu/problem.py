@@ -35,8 +35,9 @@ def simulated_shapes(spec: HstuSpec, constants: Mapping[str, int], sms: int) -> 
     for batches, length in ((2, n // 2 + 1), (2, n + 5), (3, 2 * m + 9)):
         yield batches, 1, 1, length, length
     yield many(constants)
-    for queries, more in ((m + 2, 1), (m + n // 2, (window_of(2)[0] - 1) % n), (3 * m // 4, m // 2 - 2)):
-        yield 1, 2, 1, queries, queries + more
+    cut = (window_of(2)[0] - 1) % n
+    for heads, queries, more in ((1, m + 2, 1), (2, m + n // 2, cut), (1, 3 * m // 4, m // 2 - 2)):
+        yield 1, heads, 1, queries, queries + more
 
 
 def ordered(shape: Shape) -> Shape:

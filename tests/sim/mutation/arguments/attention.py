@@ -471,6 +471,7 @@ ARGUED = (
             ("assignment", r"(first = tl\.minimum|whole = min): (.*) -> \2 - 1"),
         ),
         at=r"^hopper_hstu/",
+        function=r"^key_tiles$|_kernel$",
     ),
     Equivalent(
         "The rings of K and V have as many slots, which are used as often.",

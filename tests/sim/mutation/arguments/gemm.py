@@ -169,6 +169,7 @@ ARGUED = (
             ("index", r"local_store [ab]_tiles: last(.*) -> slot\1"),
         ),
         at=r"^hopper_gemm_any_rows/",
+        loop=r"^$",
     ),
     Equivalent(
         "Elements held over for a loader that does not hold any; addresses, in registers.",
