@@ -53,7 +53,6 @@ _CHANGES: dict[str, list[tuple[str, str]]] = {
     "counter": [("mov.u32 $0, %clock;", "mov.u32 $0, %pm0;"), (_ALL, "mov.u32 $0, %pm0;")],
     "constant": [("mov.u32 $0, %clock;", "mov.u32 $0, 12345;"), (_ALL, "mov.u32 $0, 12345;")],
     "one warp": [*_OWN],
-    "one warp, constant": [*_OWN, ("mov.u32 $0, %clock;", "mov.u32 $0, 12345;")],
 }
 VARIANTS = (DEFAULT, WAITS, *_CHANGES)
 UNREAD = tuple(_CHANGES)  # their buffers are others
