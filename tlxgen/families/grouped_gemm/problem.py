@@ -64,7 +64,7 @@ def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) ->
     stages = constants.get("STAGES", 4)
     yield 1, constants.get("GROUP_M", 8) * m + 9, n + 7, k
     if spec.problem.vary == "k":
-        yield 1, 1, 1, 1
+        yield from ((1, 1, 1, 1), (1, 1, 1, k + 1))
         yield 5, m + 8, n + 7, k - 3
         yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
         if spec.schedule.tail == "split":  # few parts, of the group that has half; 8, or more on more SMs

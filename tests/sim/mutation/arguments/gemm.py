@@ -118,7 +118,7 @@ ARGUED = (
     Equivalent(
         "Past the last group nobody uses where it would end.",
         (("mask", r"tl\.load: other=0 dropped"),),
-        at=r"^hopper_grouped_gemm(_weights)?/",
+        at=r"^hopper_grouped_gemm",
         function=r"^group_of$",
     ),
     Equivalent(
@@ -150,6 +150,47 @@ ARGUED = (
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
         ),
         at=r"^hopper_(grouped_gemm(_dynamic|_weights)?|gemm_cluster_k|gemm_any_rows)/",
+    ),
+    Equivalent(
+        "Before the loop all counts are 0, so that slot and phase are 0 for any number of slots.",
+        (
+            ("counter", r"item_slot, item_phase = ring_slot: .*"),
+            ("slots", r"item_slot, item_phase = ring_slot: 4 -> .*"),
+            ("operands", r"item_slot <-> item_phase"),
+            ("phase", r"tlx\.barrier_wait: item_phase -> 0"),
+            ("alias", r"tlx\.barrier_wait: item_empty -> item_full"),
+        ),
+        at=r"^hopper_grouped_gemm_(dynamic|weights_split)/",
+        loop=r"^$",
+    ),
+    Equivalent(
+        "STAGES is 4 in every config of the module, as many as items have.",
+        (("counter", r"\w+, \w+ = ring_slot: (STAGES -> 4|4 -> STAGES)"),),
+        at=r"^hopper_grouped_gemm_weights_split/",
+    ),
+    Equivalent(
+        "Few parts may be added up by the loop for more. A stripe is then stored twice, or lies past the end of C.",
+        (
+            ("condition", r"(if tail_parts <= 4|elif tail_parts <= 8): .* -> False"),
+            ("condition", r"if stripe \+ i < end: .* -> True"),
+            ("bound", r"for stripe in range: (end -> end \+ 1|4 -> 4 - 1|2 -> 2 - 1)"),
+        ),
+        at=r"^hopper_grouped_gemm_weights_split/",
+        function=r"^fix_up$",
+    ),
+    Equivalent(
+        "A part past the last one is masked.",
+        (("bound", r"for i in tl\.static_range: UNROLL -> UNROLL \+ 1"),),
+        at=r"^hopper_grouped_gemm_weights_split/",
+        function=r"^sum_partials$",
+    ),
+    Equivalent(
+        "There is room for twice as many parts: for one more, of zeros, or for all of them one further on.",
+        (
+            ("assignment", r"part_k = part_tiles \* BLOCK_K: (.*) -> \1 - 1"),
+            ("assignment", r"first_part = begin // : (.*) -> \1 \+ 1"),
+        ),
+        at=r"^hopper_grouped_gemm_weights_split/",
     ),
     Equivalent(
         "A group begins where the one before it ends: where the first one begins is not read.",
