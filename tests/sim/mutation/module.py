@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
+LOOPS = (cst.For, cst.While)
 ALLOCATIONS = {"local_alloc": "tiles", "alloc_barriers": "barriers", "alloc_warp_barrier": "barriers"}
 
 
@@ -66,11 +68,19 @@ class Module:
         raise LookupError("not inside of a statement")
 
     def loop(self, node: cst.CSTNode) -> str:
-        """The header of the innermost loop around a node, on one line; empty outside of any."""
-        found = next((a for a in self.ancestors(node) if isinstance(a, (cst.For, cst.While))), None)
-        if found is None:
-            return ""
-        return self.header(found)
+        """The header of the innermost loop around a node, on one line; outside of any "after" that of the loop before
+        it, or nothing."""
+        found = next((a for a in self.ancestors(node) if isinstance(a, LOOPS)), None)
+        if found is not None:
+            return self.header(found)
+        for inner, outer in itertools.pairwise((node, *self.ancestors(node))):
+            if isinstance(outer, (cst.FunctionDef, cst.With)):
+                break
+            if isinstance(outer, cst.IndentedBlock):
+                before = outer.body[: next(i for i, s in enumerate(outer.body) if s is inner)]
+                if loops := [s for s in before if isinstance(s, LOOPS)]:
+                    return f"after {self.header(loops[-1])}"
+        return ""
 
     def header(self, statement: cst.CSTNode) -> str:
         """A statement on one line, without the block that it has."""

@@ -30,8 +30,8 @@ def apply(source: str, edits: Iterable[Edit]) -> str:
 @dataclass(frozen=True)
 class Mutant:
     """One fault in generated/AT.py, made by the mutator `kind` in the statement at `line`; `what` says it in a line.
-    `loop` is the header of the innermost loop around the statement, or nothing; `role` that of the task, after the
-    comment before it; `statement` that which is mutated, or its header."""
+    `loop` is the header of the innermost loop around the statement, else "after" and that of the loop before it, or
+    nothing; `role` that of the task, after the comment before it; `statement` that which is mutated, or its header."""
 
     at: str
     kind: str

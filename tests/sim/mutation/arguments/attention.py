@@ -132,7 +132,18 @@ ARGUED = (
             ("counter", r"\w+_slot, \w+_phase = ring_slot: (2|Q_STAGES|DO_STAGES) -> (2|Q_STAGES|DO_STAGES)"),
             ("index", r"\w+ \w+: (q|do|ds)_slot -> (q|do|ds)_slot"),
         ),
-        at=r"attention_bwd/",
+        at=r"attention_bwd/|^hopper_(gdpa|hstu)_bwd/",
+    ),
+    Equivalent(
+        "The kernels before and after take sequences that lie end to end for one batch entry.",
+        (("slots", r"return : H -> \(H \+ 1\)"),),
+        at=r"^hopper_(gdpa|hstu)_bwd/|attention_bwd_packed/",
+        function=r"^rows_at$",
+    ),
+    Equivalent(
+        "Rows of dO past the end are zeros, and so is what they add.",
+        (("condition", r"if row \+ 64 > n_q: seen = visible: .* -> False"),),
+        at=r"^hopper_gdpa_bwd/",
     ),
     Equivalent(
         "K and V of a tile of keys have the same number, and as many slots.",

@@ -164,6 +164,63 @@ ARGUED = (
         loop=r"^$",
     ),
     Equivalent(
+        "This task has waited for the last phase of its own barrier, and bytes that came before count; two waits in a "
+        "row may be turned round.",
+        (
+            ("sooner", r"tlx\.barrier_expect_bytes\(part_full.* before tlx\.barrier_wait\(part_empty.*"),
+            ("later", r"tlx\.barrier_wait\(part_empty.* after tlx\.barrier_expect_bytes\(part_full.*"),
+            ("later", r"tlx\.barrier_wait\(part_empty.* after tlx\.async_descriptor_store_wait\(0\)"),
+        ),
+        at=r"^hopper_gemm_cluster_k/",
+    ),
+    Equivalent(
+        "In a cluster of two CTAs the loop over the other parts has one round.",
+        (("initialisation", r"acc = tlx\.(async_dot_wait|local_load)\(.* in each round"),),
+        at=r"^hopper_gemm_cluster_k/",
+    ),
+    Equivalent(
+        "C_STAGES is 1 in every config of the module, a tile leaves in one piece, and its parts have one slot: both "
+        "counts are those of tiles, and both slots that of the replica.",
+        (
+            ("counter", r"part_slot, part_phase = ring_slot: (sums -> c_count|1 -> C_STAGES)"),
+            ("index", r"\w+ \w+: (c_slot -> part_slot|part_slot -> c_slot)"),
+        ),
+        at=r"^hopper_gemm_cluster_k/",
+    ),
+    Equivalent(
+        "A tile that is cut has two parts or more, and as many CTAs that have added up are counted at the most.",
+        (
+            ("assignment", r"counts = 0: 0 -> 0 [-+] 1"),
+            ("slots", r"while counts % 256 < tail_parts: .*: 256 -> \(256 - 1\)"),
+        ),
+        at=r"^hopper_gemm_tail/",
+        function=r"^fix_up$",
+    ),
+    Equivalent(
+        "Few parts may be added up by the loop for more. Up to four are added up by two CTAs, which have as many "
+        "stripes each, a power of two.",
+        (
+            ("condition", r"if tail_parts > 4: .* -> True"),
+            ("condition", r"if stripe \+ i < end: .* -> True"),
+            ("bound", r"for stripe in range: (end -> end [-+] 1|2 -> 2 - 1)"),
+        ),
+        at=r"^hopper_gemm_tail/",
+        function=r"^fix_up$",
+    ),
+    Equivalent(
+        "Nobody reads the count behind the last use.",
+        (("count", r"items \+= 1: .*"),),
+        at=r"^hopper_grouped_gemm_dynamic/",
+        loop=r"^after while ",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "The other replica has an item only when all loads of this one's have been issued. So with a wgmma in flight "
+        "it waits for no slot before this one has.",
+        (("sooner", r"tlx\.named_barrier_arrive\(5 - replica, 256\) before for k in range\(k_tiles\): .*"),),
+        at=r"^hopper_grouped_gemm_dynamic/",
+    ),
+    Equivalent(
         "STAGES is 4 in every config of the module, as many as items have.",
         (("counter", r"\w+, \w+ = ring_slot: (STAGES -> 4|4 -> STAGES)"),),
         at=r"^hopper_grouped_gemm_weights_split/",
@@ -193,8 +250,8 @@ ARGUED = (
         at=r"^hopper_grouped_gemm_weights_split/",
     ),
     Equivalent(
-        "A group begins where the one before it ends: where the first one begins is not read.",
-        (("assignment", r"begin = 0: 0 -> 0 [-+] 1"),),
+        "A group begins where the one before it ends. Nothing lies between 1 and 0, where that before the first ends.",
+        (("assignment", r"begin = 0: 0 -> 0 \+ 1"),),
         at=r"^hopper_grouped_gemm",
     ),
     Equivalent(
@@ -210,7 +267,7 @@ ARGUED = (
             ("index", r"local_store [ab]_tiles: last(.*) -> slot\1"),
         ),
         at=r"^hopper_gemm_any_rows/",
-        loop=r"^$",
+        loop=r"^after for index ",
     ),
     Equivalent(
         "Elements held over for a loader that does not hold any; addresses, in registers.",
