@@ -15,6 +15,7 @@ from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import Shape, heads_between_rows
 from tlxgen.families.attention_bwd import problem as backward
 from tlxgen.families.attention_bwd.problem import LIKE, Tensors, launch, reproducible, tolerance
+from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.hstu.problem import ordered
 
 from .spec import JaggedBwdSpec
@@ -36,10 +37,15 @@ def shapes(spec: JaggedBwdSpec) -> tuple[Shape, ...]:
 
 
 def simulated_shapes(spec: JaggedBwdSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Those of attention_bwd; four sequences of their own lengths; as many queries as keys; one query, or none."""
+    """Those of attention_bwd; four sequences of their own lengths; as many queries as keys; one query, or none. Of HSTU
+    so many keys more that the queries that see a tile of keys begin, or end, with the last or first of a tile; and
+    sequences behind others, each with more keys than queries."""
     for shape in backward.simulated_shapes(spec, constants, sms):
         yield _fit(spec, shape)
     yield from ((4, 2, 1, 150, 150), (1, 1, 1, 333, 333), (3, 1, 1, 1, 140))
+    if spec.forward.kernel == "hstu":
+        near = window_of(2)[0]
+        yield from ((1, 1, 1, 130, 131), (1, 2, 1, 130 + near, 130 + near + (127 + near) % 64), (4, 1, 1, 60, 150))
 
 
 def unseen(spec: JaggedBwdSpec) -> Iterator[Waiver]:

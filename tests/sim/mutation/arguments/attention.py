@@ -135,6 +135,14 @@ ARGUED = (
         at=r"attention_bwd/|^hopper_(gdpa|hstu)_bwd/",
     ),
     Equivalent(
+        "More queries are walked than see these keys: the mask hides them. Lengths are in registers.",
+        (
+            ("assignment", r"last = max: (.*) -> \1 \+ 1"),
+            ("later", r"tlx\.async_descriptor_store_wait\(0\) after k_start, n_k = .*"),
+        ),
+        at=r"^hopper_hstu_bwd/",
+    ),
+    Equivalent(
         "The kernels before and after take sequences that lie end to end for one batch entry.",
         (("slots", r"return : H -> \(H \+ 1\)"),),
         at=r"^hopper_(gdpa|hstu)_bwd/|attention_bwd_packed/",
