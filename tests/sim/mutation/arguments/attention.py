@@ -138,6 +138,7 @@ ARGUED = (
         "More queries are walked than see these keys: the mask hides them. Lengths are in registers.",
         (
             ("assignment", r"last = max: (.*) -> \1 \+ 1"),
+            ("assignment", r"first = max: (.*) -> \1 - 1"),
             ("later", r"tlx\.async_descriptor_store_wait\(0\) after k_start, n_k = .*"),
         ),
         at=r"^hopper_hstu_bwd/",
