@@ -36,7 +36,7 @@ def simulated_shapes(spec: HstuSpec, constants: Mapping[str, int], sms: int) -> 
         yield batches, 1, 1, length, length
     yield many(constants)
     cut = (window_of(2)[0] - 1) % n
-    for heads, queries, more in ((1, m + 2, 1), (2, m + n // 2, cut), (1, 3 * m // 4, m // 2 - 2)):
+    for heads, queries, more in ((4, m, n + 1), (2, m + n // 2, cut), (1, 3 * m // 4, m // 2 - 2)):
         yield 1, heads, 1, queries, queries + more
 
 

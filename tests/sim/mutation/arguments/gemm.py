@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from .argued import Equivalent
 
+BEFORE = (
+    ("counter", r"item_slot, item_phase = ring_slot: .*"),
+    ("slots", r"item_slot, item_phase = ring_slot: 4 -> .*"),
+    ("operands", r"item_slot <-> item_phase"),
+    ("phase", r"tlx\.barrier_wait: item_phase -> 0"),
+    ("alias", r"tlx\.barrier_wait: item_empty -> item_full"),
+)
 ARGUED = (
     Equivalent(
         "Waits for all of the task's stores, where C has two buffers and one of them might go on being read.",
@@ -153,15 +160,29 @@ ARGUED = (
     ),
     Equivalent(
         "Before the loop all counts are 0, so that slot and phase are 0 for any number of slots.",
-        (
-            ("counter", r"item_slot, item_phase = ring_slot: .*"),
-            ("slots", r"item_slot, item_phase = ring_slot: 4 -> .*"),
-            ("operands", r"item_slot <-> item_phase"),
-            ("phase", r"tlx\.barrier_wait: item_phase -> 0"),
-            ("alias", r"tlx\.barrier_wait: item_empty -> item_full"),
-        ),
+        BEFORE,
         at=r"^hopper_grouped_gemm_(dynamic|weights_split)/",
         loop=r"^$",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "The same, of both consumers.",
+        BEFORE,
+        at=r"^hopper_grouped_gemm_weights_split/",
+        loop=r"^$",
+        role=r"^# MMA:",
+    ),
+    Equivalent(
+        "Before the loop the count is the replica's number, so that the phase is 0, and the slot is the count for any "
+        "number of slots but one.",
+        (
+            ("slots", r"item_slot, item_phase = ring_slot: 4 -> .*"),
+            ("counter", r"item_slot, item_phase = ring_slot: 4 -> STAGES"),
+            ("phase", r"tlx\.barrier_wait: item_phase -> 0"),
+        ),
+        at=r"^hopper_grouped_gemm_dynamic/",
+        loop=r"^$",
+        role=r"^# MMA:",
     ),
     Equivalent(
         "This task has waited for the last phase of its own barrier, and bytes that came before count; two waits in a "
