@@ -97,7 +97,7 @@ ARGUED = (
         "What the mask leaves out goes only to elements of the result that are masked or clipped when it is stored.",
         (("mask", r"tl\.load: other=0\.0 dropped"),),
         at=r"^(?!.*_norm|hopper_gemm_any_rows/)",
-        function=r"^(?!sum_partials$|.*_combine_kernel$)",
+        function=r"^(?!sum_partials$|.*_combine_kernel$|.*_packed_.*_prepare_kernel$)",
     ),
     Equivalent(
         "The condition spares tiles that no boundary cuts the mask, which hides nothing in them.",

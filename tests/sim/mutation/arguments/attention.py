@@ -124,7 +124,7 @@ ARGUED = (
             ("sooner", r"tlx\.barrier_arrive\(do_empty\[do_slot\]\) before dv = tlx\.async_dot_wait\(.*"),
             ("later", r"dv = tlx\.async_dot_wait\(.*\) after tlx\.barrier_arrive\(do_empty\[do_slot\]\)"),
         ),
-        at=r"attention_bwd_(none|causal)|^hopper_(gdpa|hstu)_bwd/",
+        at=r"^hopper_attention_bwd(_packed)?/|^hopper_(gdpa|hstu)_bwd/",
     ),
     Equivalent(
         "Q, dO and dS have 2 slots each in every config of the module, and one use a step: one number.",
@@ -132,7 +132,7 @@ ARGUED = (
             ("counter", r"\w+_slot, \w+_phase = ring_slot: (2|Q_STAGES|DO_STAGES) -> (2|Q_STAGES|DO_STAGES)"),
             ("index", r"\w+ \w+: (q|do|ds)_slot -> (q|do|ds)_slot"),
         ),
-        at=r"attention_bwd/|^hopper_(gdpa|hstu)_bwd/",
+        at=r"^hopper_attention_bwd(_packed)?/|^hopper_(gdpa|hstu)_bwd/",
     ),
     Equivalent(
         "More queries are walked than see these keys: the mask hides them. Lengths are in registers.",
@@ -146,8 +146,23 @@ ARGUED = (
     Equivalent(
         "The kernels before and after take sequences that lie end to end for one batch entry.",
         (("slots", r"return : H -> \(H \+ 1\)"),),
-        at=r"^hopper_(gdpa|hstu)_bwd/|attention_bwd_packed/",
+        at=r"^hopper_(gdpa|hstu)_bwd/",
         function=r"^rows_at$",
+    ),
+    Equivalent(
+        "Each of both slots is released by one replica, in each step: twice as often. Replicas meet in each step, at "
+        "dS, so that one that has released it in the next step says that the other is done with it.",
+        (("index", r"barrier_arrive (do|q)_empty: (do|q)_slot -> replica"),),
+        at=r"^hopper_attention_bwd_packed/",
+    ),
+    Equivalent(
+        "The wait is for dQ's buffer, which is written later; items are in registers.",
+        (
+            ("sooner", r'tlx\.fence\("async_shared"\) before tlx\.async_descriptor_store_wait\(0\)'),
+            ("later", r'tlx\.async_descriptor_store_wait\(0\) after tlx\.fence\("async_shared"\)'),
+            ("later", r"tlx\.async_descriptor_store_wait\(0\) after batch, kv_head, key = .*"),
+        ),
+        at=r"^hopper_attention_bwd_packed/",
     ),
     Equivalent(
         "Rows of dO past the end are zeros, and so is what they add.",
@@ -492,6 +507,59 @@ ARGUED = (
         ),
         at=r"^hopper_hstu/",
         function=r"^key_tiles$|_kernel$",
+    ),
+    Equivalent(
+        "DO_STAGES is 1 in every config of the module; of both parts of a gradient the number is 0 or 1.",
+        (
+            ("counter", r"do_slot, do_phase = ring_slot: DO_STAGES -> 1"),
+            ("index", r"\w+ do_\w+: do_slot -> (0|\(do_slot \+ 1\) % \(DO_STAGES\))"),
+            ("slots", r"tlx\.(local_store|async_descriptor_store): 2 -> \(2 \+ 1\)"),
+        ),
+        at=r"^blackwell_attention_bwd/",
+    ),
+    Equivalent(
+        "Numbers of rows have been read before dS is stored. Warps meet a second time.",
+        (
+            ("sooner", r"tlx\.barrier_arrive\(numbers_empty\[q_slot\]\) before tlx\.barrier_arrive\(ds_full\[0\]\)"),
+            ("duplicate", r"tlx\.named_barrier_wait\(\d, 256\) twice"),
+        ),
+        at=r"^blackwell_attention_bwd/",
+        role=r"# Compute:",
+    ),
+    Equivalent(
+        "dQ of the last step has been waited for, the last product that the MMA issues: dV and dK are done before it.",
+        (
+            ("drop", r"tlx\.barrier_wait\(sums_full\[0\], 0\) dropped"),
+            ("later", r"tlx\.barrier_wait\(sums_full\[0\], 0\) after .*"),
+            ("sooner", r"tlx\.tcgen05_commit\(sums_full\[0\]\) before .*"),
+            ("alias", r"tlx\.barrier_wait: sums_full -> [kv]_full"),
+        ),
+        at=r"^blackwell_attention_bwd/",
+    ),
+    Equivalent(
+        "dO has one slot. To have acquired it for the step before is to know that Q and numbers of the step before that "
+        "have come: their barriers' last phases are over.",
+        (
+            ("sooner", r"tlx\.barrier_expect_bytes\((q|numbers)_full\[q_slot\], .* before tlx\.barrier_wait\(.*"),
+            ("later", r"tlx\.barrier_wait\((q|numbers)_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(.*"),
+        ),
+        at=r"^blackwell_attention_bwd/",
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "dP and dQ lie in the same columns of tensor memory, with the same type.",
+        (("alias", r".*(dq_tiles (is|->) dp_tiles|dp_tiles (is|->) dq_tiles)"),),
+        at=r"^blackwell_attention_bwd/",
+    ),
+    Equivalent(
+        "The same thread commits, or the same warps arrive, on this one later in a step, and need nothing for it that "
+        "the MMA has still to issue: it waits for longer.",
+        (
+            ("alias", r"tlx\.barrier_wait: s_full -> dp_full"),
+            ("alias", r"tlx\.barrier_wait: ds_tmem_full -> ds_full"),
+            ("alias", r"tlx\.barrier_wait: p_full -> (ds_tmem_full|ds_full)"),
+        ),
+        at=r"^blackwell_attention_bwd/",
     ),
     Equivalent(
         "The rings of K and V have as many slots, which are used as often.",
