@@ -537,8 +537,8 @@ ARGUED = (
         at=r"^blackwell_attention_bwd/",
     ),
     Equivalent(
-        "dO has one slot. To have acquired it for the step before is to know that Q and numbers of the step before that "
-        "have come: their barriers' last phases are over.",
+        "dO has one slot. To have acquired it for the step before is to know that Q and numbers of the step before "
+        "that have come: their barriers' last phases are over.",
         (
             ("sooner", r"tlx\.barrier_expect_bytes\((q|numbers)_full\[q_slot\], .* before tlx\.barrier_wait\(.*"),
             ("later", r"tlx\.barrier_wait\((q|numbers)_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(.*"),
