@@ -509,13 +509,19 @@ ARGUED = (
         function=r"^key_tiles$|_kernel$",
     ),
     Equivalent(
-        "DO_STAGES is 1 in every config of the module; of both parts of a gradient the number is 0 or 1.",
+        "Q_STAGES is 2 and DO_STAGES 1 in every config of the module.",
         (
+            ("counter", r"q_slot, q_phase = ring_slot: Q_STAGES -> 2"),
             ("counter", r"do_slot, do_phase = ring_slot: DO_STAGES -> 1"),
             ("index", r"\w+ do_\w+: do_slot -> (0|\(do_slot \+ 1\) % \(DO_STAGES\))"),
-            ("slots", r"tlx\.(local_store|async_descriptor_store): 2 -> \(2 \+ 1\)"),
         ),
         at=r"^blackwell_attention_bwd/",
+    ),
+    Equivalent(
+        "Of both parts of a gradient the number is 0 or 1.",
+        (("slots", r"tlx\.(local_store|async_descriptor_store): 2 -> \(2 \+ 1\)"),),
+        at=r"^blackwell_attention_bwd/",
+        loop=r"static_range\(2\)",
     ),
     Equivalent(
         "Numbers of rows have been read before dS is stored. Warps meet a second time.",
