@@ -81,7 +81,7 @@ GENERATED = (
     "hopper_attention_decode/hopper_attention_decode_lengths_replicate1",
     "hopper_mx_quantize/hopper_mx_quantize_both_persistent",
     "hopper_gemm_any_rows/hopper_gemm_any_rows_row_row",
-    "hopper_matmul/hopper_matmul_row_row_tma_cooperative_replicate1_exchange_whole_n4_whole_after_subtiles1",
+    "hopper_matmul/hopper_matmul_row_row_tma_edge_rows32_cooperative_replicate1_exchange_n4_whole_after_subtiles1",
     "hopper_grouped_gemm_dynamic/hopper_grouped_gemm_dynamic_pingpong",
     "hopper_grouped_gemm_weights_split/hopper_grouped_gemm_weights_split",
     "hopper_attention_bwd_packed/hopper_attention_bwd_packed_head_dim64_causal_bottom_right_together",
