@@ -27,7 +27,7 @@ ARGUED = (
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
         ),
-        at=r"^hopper_(grouped_)?gemm(?!.*store_task)",
+        at=r"^hopper_((grouped_)?gemm(?!.*store_task)|matmul/)",
     ),
     Equivalent(
         "A tile has 4 subtiles, or 4 of each of 2 row groups, and C_STAGES is 2 in every config of the module: at the "
@@ -156,7 +156,7 @@ ARGUED = (
             ("assignment", r"across = tl\.cdiv: (.*) -> \1 \+ 1"),
             ("assignment", r"num_items = tl\.cdiv: (.*) -> \1 \+ 1"),
         ),
-        at=r"^hopper_(grouped_gemm(_dynamic|_weights)?|gemm_cluster_k|gemm_any_rows)/",
+        at=r"^hopper_(grouped_gemm(_dynamic|_weights)?|gemm_cluster_k|gemm_any_rows|matmul)/",
     ),
     Equivalent(
         "Before the loop all counts are 0, so that slot and phase are 0 for any number of slots.",
@@ -300,8 +300,27 @@ ARGUED = (
     ),
     Equivalent(
         "What is asked for ahead of its load is in L2 then, or is not: no result depends on that.",
-        (("slots", r"k = line % LINES \* LINE: LINES -> \(LINES - 1\)"),),
+        (
+            ("bound", r"for first in range: .*"),
+            ("slots", r"k = line % .*"),
+            ("assignment", r"(line|k|lines) = .*"),
+            ("mask", r"tlx\.prefetch: .*"),
+        ),
         at=r"^hopper_matmul/",
         function=r"^prefetch_a(long|cross)_k$",
+    ),
+    Equivalent(
+        "The same, of who asks for what.",
+        (
+            ("assignment", r"workers? = tl\.(program_id|num_programs): .*"),
+            ("condition", r"if worker % 2 == 0: prefetch_along_k: .*"),
+            ("slots", r"if worker % 2 == 0: prefetch_along_k: .*"),
+        ),
+        at=r"^hopper_matmul/",
+    ),
+    Equivalent(
+        "Boxes bring as many bytes as a whole tile; rows past the end do not matter.",
+        (("condition", r"if row \+ BLOCK_M <= M: .* -> (True|False)"),),
+        at=r"^hopper_matmul/",
     ),
 )

@@ -62,6 +62,9 @@ class _Names(cst.CSTVisitor):
         super().__init__()
         self.found: list[cst.Name] = []
 
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        return False  # a function of a module
+
     def visit_Name(self, node: cst.Name) -> None:
         if not node.value.isupper():
             self.found.append(node)
