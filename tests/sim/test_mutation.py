@@ -8,6 +8,7 @@ import os
 import random
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -142,6 +143,25 @@ def test_a_mutant_is_named_after_the_line_of_its_statement(made: list[Mutant]) -
     mutant = next(m for m in made if m.kind == "condition" and "pred" in m.what)
     assert "async_descriptor_load" in lines[mutant.line - 1]
     assert Mutant.of(mutant.json()) == mutant
+
+
+def test_a_mutant_knows_whether_it_stands_before_in_or_after_a_loop() -> None:
+    task = "        with tlx.async_task(num_warps=4)"
+    kernel = KERNEL.replace(task, f"            tlx.barrier_wait(full[0], 0)\n{task}")
+    loops = {m.statement: m.loop for m in mutants([("spec/kernel", kernel)])}
+    assert loops["count = 0"] == "" and loops["count += 1"] == "for k in range(tiles)"
+    assert loops["tlx.barrier_wait(full[0], 0)"] == "after for k in range(tiles)"
+
+
+def test_an_offset_is_of_variables_and_not_of_functions() -> None:
+    kernel = KERNEL.replace("[k * 64, 0]", "[tl.where(k < 3, k, 0), 0]")
+    texts = {m.what for m in mutants([("spec/kernel", kernel)]) if m.kind == "offset"}
+    assert any("k -> (k + 1)" in text for text in texts) and not any("where ->" in text for text in texts)
+
+
+@pytest.mark.parametrize("at", GENERATED, ids=lambda at: at.split("/")[1])
+def test_a_subject_is_a_generated_module(at: str) -> None:
+    assert Path("generated", f"{at}.py").is_file()
 
 
 def test_a_helper_that_is_in_two_modules_counts_once() -> None:
