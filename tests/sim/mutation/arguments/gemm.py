@@ -276,6 +276,11 @@ ARGUED = (
         at=r"^hopper_grouped_gemm",
     ),
     Equivalent(
+        "The same; and what is before the first group has no items.",
+        (("assignment", r"begin = 0: 0 -> 0 - 1"),),
+        at=r"^hopper_grouped_gemm_weights",
+    ),
+    Equivalent(
         "Nobody waits for a slot behind the last use.",
         (("condition", r"if count >= LAG - later: .* -> True"),),
         at=r"^hopper_gemm_any_rows/",
