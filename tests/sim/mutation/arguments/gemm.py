@@ -306,10 +306,10 @@ ARGUED = (
     Equivalent(
         "What is asked for ahead of its load is in L2 then, or is not: no result depends on that.",
         (
-            ("bound", r"for first in range: .*"),
+            ("bound", r"for first in range: (worker \* 128 -> .* \+ 1|(workers \* 128|rows \* LINES|lines) -> .*)"),
             ("slots", r"k = line % .*"),
-            ("assignment", r"(line|k|lines) = .*"),
-            ("mask", r"tlx\.prefetch: .*"),
+            ("assignment", r"((line|k) = .* \+ 1|lines = .*)"),
+            ("mask", r"tlx\.prefetch: .* -> \(\(line < lines\) \| True\) & \(k < K\)"),
         ),
         at=r"^hopper_matmul/",
         function=r"^prefetch_a(long|cross)_k$",
