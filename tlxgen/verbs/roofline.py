@@ -98,6 +98,7 @@ def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shap
     assert variant.plan
     cost = family.part("cost")
     work = Work(*cost.work(variant.plan, shape))
+    # Sequences may be shorter than the longest, which `bytes_moved` takes all for.
     moved = getattr(cost, "least_bytes", family.bytes_moved)(variant.spec, shape)
     return bound_of(launches[0], work, variant.plan.arch, gpu.sms, moved, gpu.mhz)
 

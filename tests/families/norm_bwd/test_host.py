@@ -53,7 +53,7 @@ def expected(t: dict[str, Any]) -> list[Any]:
         ((4, 70), {"rstd": torch.zeros(5)}, ValueError, r"rstd: shape \(5,\), expected \(4,\)"),
         ((4, 70), {"dy": torch.zeros(3, 70)}, ValueError, r"dy: shape \(3, 70\), expected \(4, 70\)"),
         ((1, 262145), {}, ValueError, "x: rows of 262145 elements.*too many"),
-        ((4, 70), {"config": 2}, ValueError, "x: rows of 70 elements, 140 bytes apart.*no multiple of 16 bytes"),
+        ((4, 70), {"config": 1}, ValueError, "x: rows of 70 elements, 140 bytes apart.*no multiple of 16 bytes"),
     ],
 )
 def test_an_argument_that_the_kernel_cannot_take_is_named(

@@ -78,14 +78,17 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     return max(at_a_time, 1.0) * (tiles * _tile(plan, facts, size) + around)
 
 
+def lengths(batches: int, longest: int, kind: int) -> list[int]:
+    """The longest, then shorter ones, one of them empty: as `problem.lengths`, which needs torch. A test compares."""
+    return [longest, *((longest * (3 * i + kind) // (3 * batches)) if i > 1 else 0 for i in range(1, batches))]
+
+
 def drawn(kind: str, shape: Shape, last: bool = False) -> list[tuple[int, int]]:
     """Queries and keys of each sequence of a problem, as `problem` makes them for lengths of that kind. `last`: queries
     are the last of the keys."""
     b, _, _, n, m = shape
     if kind == "dense":
         return [(n, m)] * b
-    from .problem import lengths  # imports torch
-
     keys = lengths(b, m, 1)
     if last:  # the third sequence of some has none
         return [(0 if i == 2 and n < m else min(length, n), length) for i, length in enumerate(keys)]
