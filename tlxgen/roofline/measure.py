@@ -19,6 +19,7 @@ from tlxgen.plan.budget import register_file
 from tlxgen.sim import Session, load_module
 
 from .counts import Counts
+from .items import items_of
 from .meter import Metered
 from .model import Launch, Pace, Work, paced, separate
 from .replay import replay
@@ -34,7 +35,7 @@ def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Sh
 
     Raises ReviewError where the simulator finds a fault.
     """
-    plan, cost = variant.plan, family.part("cost")
+    plan, cost = variant.plan, items_of(family)
     if plan is None or not hasattr(cost, "probes") or cost.work(plan, shape) is None:
         return None
     probes = cost.probes(plan, shape)

@@ -14,6 +14,7 @@ from tlxgen.plan.budget import register_file
 from tlxgen.record import head
 from tlxgen.review.tables import Table, show
 from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, units
+from tlxgen.roofline.items import items_of
 from tlxgen.working import of_spec
 
 Shape = tuple[int, ...]
@@ -82,7 +83,7 @@ def of_structure(
     """
     from tlxgen.roofline.measure import measure  # imports torch
 
-    work = getattr(family.part("cost"), "work", lambda plan, shape: None)
+    work = getattr(items_of(family), "work", lambda plan, shape: None)
     for config, variant in enumerate(structure.variants):
         assert variant.plan
         taken = [shape for shape in shapes if work(variant.plan, shape) is not None]
@@ -96,7 +97,7 @@ def of_structure(
 def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shape: Shape, gpu: Gpu) -> Bound:
     """The least clocks of the first launch, which does the problem's work. Other launches are left out."""
     assert variant.plan
-    cost = family.part("cost")
+    cost = items_of(family)
     work = Work(*cost.work(variant.plan, shape))
     # Sequences may be shorter than the longest, which `bytes_moved` takes all for.
     moved = getattr(cost, "least_bytes", family.bytes_moved)(variant.spec, shape)

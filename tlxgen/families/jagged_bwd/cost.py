@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tlxgen.families.attention.common import Shape
-from tlxgen.families.attention_bwd.cost import clocks, probes, work
+from tlxgen.families.attention_bwd.cost import clocks
 from tlxgen.families.attention_fwd import cost as forward
 
 from .spec import JaggedBwdSpec
 
-__all__ = ["bytes_moved", "clocks", "flops", "least_bytes", "probes", "work"]
+__all__ = ["bytes_moved", "clocks", "flops"]
 
 
 def flops(spec: JaggedBwdSpec, shape: Shape) -> int:
@@ -20,9 +20,3 @@ def bytes_moved(spec: JaggedBwdSpec, shape: Shape) -> float:
     """Bytes of Q, K, V, dO and the gradients, each once: dO is as large as O, of the rest there is a gradient."""
     _, h, kv, n, m = shape
     return forward.bytes_moved(spec.forward, shape) * (3 * h * n + 4 * kv * m) / (2 * h * n + 2 * kv * m)
-
-
-def least_bytes(spec: JaggedBwdSpec, shape: Shape) -> float:
-    """Bytes that a launch moves at the least, by the lengths that its sequences have."""
-    last = "alpha" in spec.forward.weights
-    return bytes_moved(spec, shape) * forward.part_of_longest(spec.forward.problem.lengths, shape, last)
