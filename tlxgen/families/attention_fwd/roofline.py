@@ -1,6 +1,7 @@
 """The work items of forward attention, of sequences of any lengths: what `show --roofline` needs.
 
-`cost` has not all of it, since problems import that: their digest, and with it every proof, would change.
+It is asked in the place of `cost.work`, which knows dense sequences alone. Problems import `cost`, so that without that
+function the digest of every proof of attention would be another.
 """
 
 from __future__ import annotations
