@@ -117,7 +117,7 @@ def test_operations_are_those_of_the_pairs_that_are_seen(name: str, n: int, m: i
 
 
 def forward_window() -> tuple[int, int]:
-    from tlxgen.families.attention_fwd.cost import WINDOW
+    from tlxgen.families.attention.sequences import WINDOW
 
     return WINDOW
 

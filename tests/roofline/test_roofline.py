@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import sys
@@ -19,7 +18,6 @@ from tlxgen import families
 from tlxgen.arch import Sm90, Sm100
 from tlxgen.cli import app, main
 from tlxgen.families import Kernels, Structure, kernels_of
-from tlxgen.families.attention_fwd import problem, roofline
 from tlxgen.render.module import render, shared_files
 from tlxgen.roofline import GPUS, Counts, Launch, Pace, Work, bound_of, units
 from tlxgen.roofline.items import items_of
@@ -172,11 +170,6 @@ def test_items_and_rounds_are_those_of_the_kernel(spec: str, structure: str, sha
         done = max(metered.total.products for metered, _ in run(path, family, variant, 0, shape).values())
     items, rounds, _ = items_of(family).work(variant.plan, shape)
     assert done == main.item.products * items + main.round.products * rounds
-
-
-def test_lengths_are_those_of_problems() -> None:
-    for batches, longest, kind in itertools.product((1, 2, 3, 7, 256), (1, 300, 2048), (0, 1)):
-        assert roofline.lengths(batches, longest, kind) == problem.lengths(batches, longest, kind)
 
 
 def test_memory_bounds_what_does_little() -> None:

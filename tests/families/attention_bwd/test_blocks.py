@@ -16,7 +16,7 @@ from torch.nn.attention.flex_attention import create_block_mask  # noqa: E402
 from tests.sim.mutants import Mutant  # noqa: E402
 from tests.sim.support import run_mutant  # noqa: E402
 from tlxgen.cudalike import CudaLike  # noqa: E402
-from tlxgen.families.attention_bwd import cost, problem  # noqa: E402
+from tlxgen.families.attention_bwd import cost, problem, roofline  # noqa: E402
 from tlxgen.families.attention_fwd import sparse  # noqa: E402
 from tlxgen.families.attention_fwd.problem import seen_of  # noqa: E402
 from tlxgen.sim import DEVICE, Session, load_module  # noqa: E402
@@ -133,4 +133,4 @@ def test_what_does_not_go_with_lists_is_refused_with_its_reason(values: dict[str
 
 def test_a_padded_batch_walks_no_list_past_its_end() -> None:
     plan = plan_of(BLOCKS | {"problem.lengths": "keys"})
-    assert not plan.reasons and cost.work(plan, SHAPE) is None
+    assert not plan.reasons and roofline.work(plan, SHAPE) is None

@@ -14,7 +14,7 @@ pytest.importorskip("triton.language.extra.tlx")
 from tests.sim.mutants import Mutant  # noqa: E402
 from tests.sim.support import kernels, run_mutant  # noqa: E402
 from tlxgen.build import subject_digest  # noqa: E402
-from tlxgen.families.attention_bwd import cost, problem  # noqa: E402
+from tlxgen.families.attention_bwd import problem, roofline  # noqa: E402
 from tlxgen.families.attention_bwd.plan import BackwardFacts  # noqa: E402
 from tlxgen.families.gemm.model import Gpu  # noqa: E402
 from tlxgen.loading import load_file  # noqa: E402
@@ -167,5 +167,5 @@ def test_a_key_of_the_source_alone_leaves_proofs_of_other_specs() -> None:
 def test_work_is_shared_out_over_heads_of_q() -> None:
     facts = cast(BackwardFacts, plan_of({"schedule.heads": "apart"}).facts)
     assert facts.sums == ("dq", "dk", "dv")
-    together, apart = (cost.work(plan_of({"schedule.heads": h}), FEW) for h in ("together", "apart"))
+    together, apart = (roofline.work(plan_of({"schedule.heads": h}), FEW) for h in ("together", "apart"))
     assert together == (10, 240, 24) and apart == (80, 240, 3)

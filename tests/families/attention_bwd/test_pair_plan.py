@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from tlxgen.families.attention_bwd.cost import probes, work
 from tlxgen.families.attention_bwd.facts import BackwardFacts
+from tlxgen.families.attention_bwd.roofline import probes, work
 from tlxgen.plan import Plan, Ring
 from tlxgen.plan.budget import over_budget
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +21,7 @@ from tlxgen.check import numerics
 from tlxgen.coverage import Coverage
 from tlxgen.sim import DEVICE, RUNS, SMS, Limits, Report, Session, Way, load_module, verify, verify_case
 from tlxgen.verify.sms import counts_for, turn_of
-from tlxgen.verify.structures import cases_of, cluster_of, loaded
+from tlxgen.verify.structures import cases_of, cluster_of, limits_of, loaded
 from tlxgen.verify.varied import Varied
 
 LIMITS = Limits(steps=100_000)
@@ -144,6 +144,7 @@ def generated(at: str) -> Subject:
     variants = made.variants
     path = ROOT / "generated" / f"{at}.py"
     problem, arch = found.family.problem(), found.structures[0].plan.arch.name
+    leave = any(signal.looks for signal in made.plan.signals)
 
     def run(path: Path, case: Case, runs: Sequence[Way], sms: int | None = None) -> Report:
         report = Report()
@@ -152,8 +153,9 @@ def generated(at: str) -> Subject:
             turn = turn_of(way, case.number, cluster) if isinstance(way, tuple) else counts_for(cluster)[0]
             count = sms * cluster if sms else turn
             module = loaded(path, arch, count)
+            limits = replace(limits_of(count, cluster) if leave else LIMITS, steps=LIMITS.steps)
             arguments = (variants[case.config].spec, case.shape, module.CONFIGS[case.config], numerics.compare)
-            report.add(verify_case(problem, module, *arguments, (way,), sms=count, limits=LIMITS, arch=arch))
+            report.add(verify_case(problem, module, *arguments, (way,), sms=count, limits=limits, arch=arch))
         return report
 
     configs = [c.kwargs for c in load_module(path, arch).CONFIGS]

@@ -9,10 +9,9 @@ import math
 from typing import Any, cast
 
 from tlxgen.arch import DTYPES, Arch, Sm90, Sm100
-from tlxgen.families.attention.common import ITEM_START, Shape, pairs, probes_of, rounds, stall
-from tlxgen.families.attention.common import work as work_of
+from tlxgen.families.attention.common import ITEM_START, Shape, pairs, rounds, stall
+from tlxgen.families.attention.sequences import window_of
 from tlxgen.families.attention_fwd import sparse
-from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.plan import Plan
 
 from .facts import BackwardFacts
@@ -63,35 +62,6 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     step = _tcgen05_step if facts.tensor_memory else _step
     swept = b * kv * m * facts.sweeping / sms
     return at_a_time * (steps * step(facts, size) + facts.adding + ITEM_START) + swept
-
-
-def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
-    """Tiles of keys of all heads, the tiles of queries that they walk, and the most that one of them walks.
-
-    None for masks and lengths whose tiles the arguments decide.
-    """
-    facts = plan.facts
-    if (
-        not isinstance(facts, BackwardFacts)
-        or facts.lengths != "dense"
-        or facts.mask not in ("none", "causal")
-        or facts.blocks
-    ):
-        return None
-    b, h, kv, n, m = shape
-    shift = m - n if facts.bottom_right else 0
-    # Of a cluster all CTAs begin where the first does.
-    starts = [key for key in range(0, m, facts.keys * facts.ctas) for _ in range(facts.ctas)]
-    hidden = [max(0, key - shift) if facts.mask == "causal" else 0 for key in starts]
-    walked = [max(0, math.ceil(n / facts.queries) - first // facts.queries) for first in hidden]
-    return work_of(b * h, walked) if facts.apart else work_of(b * kv, [h // kv * steps for steps in walked])
-
-
-def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
-    """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
-    facts = cast(BackwardFacts, plan.facts)
-    block = math.lcm(facts.keys * facts.ctas, facts.queries)
-    return probes_of(block)
 
 
 def _step(facts: BackwardFacts, size: dict[str, int]) -> float:

@@ -17,9 +17,9 @@ from tlxgen.arch import DTYPES
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.expressions.reference import modified
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.attention.sequences import lengths, window_of
 from tlxgen.families.attention_fwd import sparse
-from tlxgen.families.attention_fwd.cost import window_of
-from tlxgen.families.attention_fwd.problem import SOFTCAP, bias_of, cumulated, lengths, seen_of
+from tlxgen.families.attention_fwd.problem import SOFTCAP, bias_of, cumulated, seen_of
 from tlxgen.families.attention_fwd.problem import lists as lists_of
 
 from . import quantised
@@ -31,6 +31,7 @@ BY_KEYS = frozenset({"k", "v", "dk", "dv", "k_columns"})
 BY_ROWS = BY_KEYS | {"q", "out", "lse", "dout", "dq", "q_columns", "dout_columns"}
 BY_HEADS = frozenset({"sink", "dsink"})
 BY_PAIRS = frozenset({"attn_mask", "dbias"})
+FAR = (-16.0, 8.0)  # what Q, by the root of head_dim, and K have in one dimension: a score of -128
 
 
 def shapes(spec: BackwardSpec) -> tuple[Shape, ...]:
@@ -102,6 +103,10 @@ def inputs(spec: SoftmaxBackwardSpec, shape: Shape, device: torch.device) -> Ten
     rows, lead = ((sum(q_lengths), sum(k_lengths)), ()) if packed else ((n, m), (b,))
     extents = {"q": (rows[0], h, d), "k": (rows[1], kv, d), "v": (rows[1], kv, dv), "dout": (rows[0], h, dv)}
     made: Tensors = {name: heads_between_rows(lead, *x, dtype, device) for name, x in extents.items()}
+    if n > m > 1:  # the last query is far from all keys: if a row past the end of K counted, exp(0 - lse) is infinite
+        by_row = made["q"] if packed else made["q"].transpose(1, 2)
+        last = [end - 1 for end in itertools.accumulate(q_lengths) if end] if packed else -1
+        by_row[..., last, :, 0], made["k"][..., 0] = FAR[0] * math.sqrt(d), FAR[1]
     if packed:
         made |= {f"cu_seqlens_{x}": cumulated(y, device) for x, y in (("q", q_lengths), ("k", k_lengths))}
         made |= {"max_seqlen_q": n, "max_seqlen_k": m}

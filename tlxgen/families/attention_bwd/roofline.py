@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
-from tlxgen.families.attention.common import Shape
+from tlxgen.families.attention.common import Shape, probes_of
 from tlxgen.families.attention.common import work as work_of
 from tlxgen.families.attention_fwd.roofline import drawn, part_of_longest
 from tlxgen.plan import Plan
 
-from .cost import bytes_moved, probes
+from .cost import bytes_moved
 from .facts import BackwardFacts
 from .spec import BackwardSpec
-
-__all__ = ["least_bytes", "probes", "work"]
 
 
 def least_bytes(spec: BackwardSpec, shape: Shape) -> float:
@@ -40,3 +39,9 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
         steps = [max(0, math.ceil(n / facts.queries) - first // facts.queries) for first in hidden]
         walked += [n if key < m else 0 for key, n in zip(starts, steps, strict=True)]
     return work_of(h, walked) if facts.apart else work_of(kv, [h // kv * steps for steps in walked])
+
+
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
+    """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
+    facts = cast(BackwardFacts, plan.facts)
+    return probes_of(math.lcm(facts.keys * facts.ctas, facts.queries))

@@ -9,32 +9,19 @@ import math
 from typing import cast
 
 from tlxgen.arch import DTYPES, Arch, Sm90
-from tlxgen.families.attention.common import (
-    ITEM_START,
-    Shape,
-    probes_of,
-    rounds,
-    stall,
-)
+from tlxgen.families.attention.common import ITEM_START, Shape, rounds, stall
 from tlxgen.families.attention.common import pairs as count_pairs
-from tlxgen.families.attention.common import work as work_of
+from tlxgen.families.attention.sequences import WINDOW, window_of
 from tlxgen.plan import Plan
 
 from . import sparse
 from .facts import AttentionFacts
 from .spec import AttentionSpec, ForwardSpec
 
-WINDOW = (70, 33)  # keys to the left and right that a query sees in a check: fewer than a tile has
-WIDE = (270, 133)  # those of a head that is alone: some queries see all keys of a tile
 SOFTMAX_INSTRUCTIONS = 6  # a score: maximum, scale, sum, rounding, and its share of the rescaled O
 FMAS, POLYNOMIAL = 3, 7  # multiply-adds of a score: scale, sum, its share of O; and of a polynomial in place of exp2
 LEADER_RELEASE = 60  # clocks of a release that syncs the task
 PAIRED = 0.25  # of a softmax: what stays bare when the products of another consumer, or of this one, run under it
-
-
-def window_of(heads: int) -> tuple[int, int]:
-    """The window of a problem of so many heads."""
-    return WIDE if heads == 1 else WINDOW
 
 
 def pairs(spec: ForwardSpec, n: int, m: int, window: tuple[int, int] = WINDOW) -> int:
@@ -75,29 +62,6 @@ def clocks(plan: Plan, shape: Shape, sms: int) -> float:
     around = ITEM_START * ((0.3 if size["Q_STAGES"] > 1 or facts.keep_q else 0.5) if hidden else 1.0)
     at_a_time = items / sms if facts.causal else rounds(items, sms)  # the longest first: no round ends together
     return max(at_a_time, 1.0) * (tiles * _tile(plan, facts, size) + around)
-
-
-def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
-    """Tiles of queries of all heads, the tiles of keys that they walk, and the most that one of them walks.
-
-    None for masks and lengths whose tiles the arguments decide.
-    """
-    facts = cast(AttentionFacts, plan.facts)
-    if facts.lengths != "dense" or facts.mask not in ("none", "causal") or facts.blocks or math.prod(plan.cluster) > 1:
-        return None
-    b, h, _, n, m = shape
-    size = {p.name: int(p.value) for p in plan.parameters}
-    shift = m - n if facts.bottom_right else 0
-    last = [min(n, first + size["BLOCK_M"]) for first in range(0, n, size["BLOCK_M"])]
-    seen = [min(m, end + shift) if facts.mask == "causal" else m for end in last]
-    return work_of(b * h, [max(1, math.ceil(keys / size["BLOCK_N"])) for keys in seen])
-
-
-def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
-    """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
-    size = {p.name: int(p.value) for p in plan.parameters}
-    block = math.lcm(size["BLOCK_M"], size["BLOCK_N"])
-    return probes_of(block)
 
 
 def _tile(plan: Plan, facts: AttentionFacts, size: dict[str, int]) -> float:

@@ -16,11 +16,11 @@ from tlxgen.arch import DTYPES, Sm100
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.expressions.reference import modified
 from tlxgen.families.attention.inputs import GAP, Shape, heads_between_rows, shapes_of, strays
+from tlxgen.families.attention.sequences import lengths, window_of
 from tlxgen.families.kit.unseen import GRID
 from tlxgen.families.mx_quantize.reference import blocked
 
 from . import sparse
-from .cost import window_of
 from .spec import AttentionSpec, ForwardSpec
 
 Tensors = dict[str, Any]
@@ -174,11 +174,6 @@ def dequantised(t: Tensors, name: str) -> torch.Tensor:
     factors = torch.exp2(blocks.reshape(b, h, packed.shape[2] * 128, -1).double() - 127)
     wide = x.double() * factors.repeat_interleave(MX_BLOCK, 3)[:, :, :rows, :columns]
     return wide.mT if name == "v" else wide
-
-
-def lengths(batches: int, longest: int, kind: int) -> list[int]:
-    """The longest, then shorter ones, one of them empty."""
-    return [longest, *((longest * (3 * i + kind) // (3 * batches)) if i > 1 else 0 for i in range(1, batches))]
 
 
 def cumulated(lengths: list[int], device: torch.device) -> torch.Tensor:

@@ -1,29 +1,19 @@
-"""The work items of forward attention, of sequences of any lengths: what `show --roofline` needs.
-
-It is asked in the place of `cost.work`, which knows dense sequences alone. Problems import `cost`, so that without that
-function the digest of every proof of attention would be another.
-"""
+"""The work items of forward attention, of sequences of any lengths: what `show --roofline` needs."""
 
 from __future__ import annotations
 
 import math
 from typing import cast
 
-from tlxgen.families.attention.common import Shape
+from tlxgen.families.attention.common import Shape, probes_of
 from tlxgen.families.attention.common import work as work_of
+from tlxgen.families.attention.sequences import lengths
 from tlxgen.families.attention.weights import Weights
 from tlxgen.plan import Plan
 
-from .cost import bytes_moved, probes
+from .cost import bytes_moved
 from .facts import AttentionFacts
 from .spec import ForwardSpec
-
-__all__ = ["drawn", "least_bytes", "lengths", "part_of_longest", "probes", "walks", "work"]
-
-
-def lengths(batches: int, longest: int, kind: int) -> list[int]:
-    """The longest, then shorter ones, one of them empty: as `problem.lengths`, which needs torch. A test compares."""
-    return [longest, *((longest * (3 * i + kind) // (3 * batches)) if i > 1 else 0 for i in range(1, batches))]
 
 
 def drawn(kind: str, shape: Shape, last: bool = False) -> list[tuple[int, int]]:
@@ -70,3 +60,9 @@ def walks(facts: Weights, shape: Shape, block_m: int, block_n: int) -> tuple[int
 def least_bytes(spec: ForwardSpec, shape: Shape) -> float:
     """Bytes that a launch moves at the least, by the lengths that its sequences have."""
     return bytes_moved(spec, shape) * part_of_longest(spec.problem.lengths, shape, "alpha" in spec.weights)
+
+
+def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
+    """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
+    size = {p.name: int(p.value) for p in plan.parameters}
+    return probes_of(math.lcm(size["BLOCK_M"], size["BLOCK_N"]))

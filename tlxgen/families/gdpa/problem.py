@@ -8,12 +8,11 @@ import torch
 from torch.nn import functional
 
 from tlxgen.families.attention.inputs import Shape
+from tlxgen.families.attention.sequences import lengths, window_of
 from tlxgen.families.attention_fwd import problem as attention
-from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import (
     Tensors,
     launch,
-    lengths,
     operands,
     seen_of,
     sequences,

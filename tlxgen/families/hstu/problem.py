@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 import torch
 
 from tlxgen.families.attention.inputs import Shape
+from tlxgen.families.attention.sequences import lengths, window_of
 from tlxgen.families.attention_fwd import problem as attention
-from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.attention_fwd.problem import Tensors, launch, sequences, together, tolerance, unseen
 from tlxgen.families.gdpa.problem import many, weighted
 
@@ -49,7 +49,7 @@ def ordered(shape: Shape) -> Shape:
 def inputs(spec: HstuSpec, shape: Shape, device: torch.device) -> Tensors:
     """Fresh random arguments of the generated host function, by name. Every other sequence has other targets."""
     b, h, _, n, m = shape
-    k_lengths = attention.lengths(b, m, 1)
+    k_lengths = lengths(b, m, 1)
     none = {2} if n < m else set()  # the third sequence, of keys without a query
     q_lengths = [0 if i in none else min(length, n) for i, length in enumerate(k_lengths)]
     made = attention.operands(spec, shape, q_lengths, k_lengths, device)

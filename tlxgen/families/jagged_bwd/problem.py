@@ -13,9 +13,9 @@ import torch
 
 from tlxgen.coverage import Waiver
 from tlxgen.families.attention.inputs import Shape, heads_between_rows
+from tlxgen.families.attention.sequences import window_of
 from tlxgen.families.attention_bwd import problem as backward
 from tlxgen.families.attention_bwd.problem import LIKE, Tensors, launch, reproducible, tolerance
-from tlxgen.families.attention_fwd.cost import window_of
 from tlxgen.families.hstu.problem import ordered
 
 from .spec import JaggedBwdSpec

@@ -136,7 +136,7 @@ ARGUED = (
         "Two waits, or a wait and a load of the task's own numbers or a fence after its own stores, one directly after "
         "the other.",
         (
-            ("later", r"dp = tlx\.async_dot_wait\(0, dp\) after delta = tlx\.local_load\(.*"),
+            ("later", r"dp = tlx\.async_dot_wait\(0, dp\) after delta = (tl\.reshape\()?tlx\.local_load\(.*"),
             ("later", r"scores = tlx\.async_dot_wait\(1, scores\) after dq = tlx\.async_dot_wait\(0, dq\)"),
             ("later", r"tlx\.barrier_wait\(acc_full\[group\], .*\) after tlx\.async_descriptor_store_wait\(1\)"),
             ("later", r"tlx\.async_descriptor_store_wait\(1\) after tlx\.fence\(.*"),

@@ -7,7 +7,44 @@ from .argued import Equivalent
 JAGGED = r"^hopper_(gdpa|hstu)/"
 DEFAULT_SCHEDULE = rf"^hopper_attention_fwd(_masks/.*packed|/)|{JAGGED}"  # turns, with the products under the softmax
 DECODE = r"^hopper_attention_decode"
+PAIR = r"^blackwell_attention_bwd_2cta/"
+DRAWN = r"^hopper_attention_fwd_masks/.*_packed$"  # items that are drawn, and told the consumers in a ring
 ARGUED = (
+    Equivalent(
+        "The first item: the ring has not been used, so that its slot is 0, of phase 0, and free.",
+        (
+            ("counter", r"item_slot, item_phase = ring_slot: .*"),
+            ("slots", r"item_slot, item_phase = ring_slot: .*"),
+            ("operands", r"item_slot <-> item_phase"),
+            ("drop", r"tlx\.barrier_wait\(item_empty\[item_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: item_empty -> item_full"),
+            ("index", r"barrier_wait item_empty: item_slot -> .*"),
+            ("later", r"tlx\.barrier_wait\(item_empty\[item_slot\], .*"),
+            ("phase", r"tlx\.barrier_wait: item_phase -> 0"),
+        ),
+        at=DRAWN,
+        loop=r"^$",
+    ),
+    Equivalent(
+        "Q has fewer slots than items have: who stores a number in a slot again has acquired Q's slots for items after "
+        "the one that was there, and whoever released these has read its number.",
+        (
+            ("drop", r"tlx\.barrier_wait\(item_empty\[item_slot\], .*"),
+            ("later", r"tlx\.barrier_wait\(item_empty\[item_slot\], .* after tlx\.local_store\(item_tiles\[.*"),
+            (
+                "sooner",
+                r"tlx\.barrier_arrive\(item_empty\[item_slot\]\) before index = tl\.sum\(tlx\.local_load\(item_.*",
+            ),
+        ),
+        at=DRAWN,
+    ),
+    Equivalent(
+        "The task needs neither the batch entry nor the head or the row of an item.",
+        (("operands", r"(batch|head) <-> (head|row)"),),
+        at=r"^blackwell_attention_fwd",
+        role=r"^# MMA:",
+        statement=r"item_at\(",
+    ),
     Equivalent(
         "The other replica's turn is the first: it passes by its own arrival, and lets this one in, as it does later.",
         (("named barrier", r"tlx\.named_barrier_arrive: 4 -> 4 \+ replica"),),
@@ -566,6 +603,87 @@ ARGUED = (
             ("alias", r"tlx\.barrier_wait: p_full -> (ds_tmem_full|ds_full)"),
         ),
         at=r"^blackwell_attention_bwd/",
+    ),
+    Equivalent(
+        "Q, dO and numbers of rows have 2 slots each in every config of the module, and one use a step: one number.",
+        (
+            ("counter", r"\w+_slot, \w+_phase = ring_slot: (2|Q_STAGES|DO_STAGES) -> (2|Q_STAGES|DO_STAGES)"),
+            ("index", r"\w+ \w+(, pred=cta == 0)?: (q|do|numbers)_slot -> (q|do|numbers)_slot"),
+        ),
+        at=PAIR,
+    ),
+    Equivalent(
+        "Of two slots the other's release is a later one of the same task, or the same one, and needs nothing of what "
+        "is loaded here: it costs overlap alone.",
+        (("index", r"barrier_wait (q|do|numbers|do_columns|q_columns)_empty: (q|do|numbers)_slot -> 1"),),
+        at=PAIR,
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "Numbers of rows have been read before dS is stored. This CTA's part of dS is behind the fence when it comes, "
+        "the other's counts by its bytes. Bytes are announced before the copy, and on which side of the fence is all "
+        "one. Warps meet a second time.",
+        (
+            ("sooner", r"tlx\.barrier_arrive\(numbers_empty\[numbers_slot\]\) before tlx\.barrier_arrive\(ds_full\[.*"),
+            ("sooner", r"tlx\.barrier_arrive\(ds_full\[0\]\) before tlx\.async_remote_shmem_copy\(.*"),
+            ("sooner", r'tlx\.barrier_expect_bytes\(ds_full\[0\], 16384\) before tlx\.fence\("async_shared"\)'),
+            ("duplicate", r"tlx\.named_barrier_wait\(\d, 256\) twice"),
+        ),
+        at=PAIR,
+        role=r"# Compute:",
+    ),
+    Equivalent(
+        "dQ of the last step has been waited for, the last product that the MMA issues: dV and dK are done before it.",
+        (
+            ("drop", r"tlx\.barrier_wait\(sums_full\[0\], 0\) dropped"),
+            ("later", r"tlx\.barrier_wait\(sums_full\[0\], 0\) after .*"),
+            ("sooner", r"tlx\.tcgen05_commit\(sums_full\[0\], two_ctas=True\) before .*"),
+        ),
+        at=PAIR,
+    ),
+    Equivalent(
+        "The load has acquired the slot of numbers, which the compute task releases after the product that reads dO.",
+        (
+            ("drop", r"tlx\.barrier_wait\(do_empty\[do_slot\], .*"),
+            ("later", r"tlx\.barrier_wait\(do_empty\[do_slot\], .* after tlx\.barrier_expect_bytes\(do_full\[.*"),
+            ("sooner", r"tlx\.barrier_expect_bytes\(do_full\[.* before tlx\.barrier_wait\(do_empty\[.*"),
+        ),
+        at=PAIR,
+        role=r"^# Load:",
+    ),
+    Equivalent(
+        "The bytes of one barrier are announced before the copy on another one. The second CTA's barriers of what is "
+        "loaded once are waited for by nobody, so that their phases may never end.",
+        (
+            ("sooner", r"tlx\.barrier_expect_bytes\(k_columns_full.* before tlx\.async_descriptor_load\(v_desc, .*"),
+            ("condition", r"tlx\.barrier_expect_bytes: pred=cta == 0 dropped"),
+        ),
+        at=PAIR,
+        role=r"^# Load:",
+        statement=r"expect_bytes\((k|v|k_columns)_full",
+    ),
+    Equivalent(
+        "i is 0 and 1.",
+        (("slots", r"(tlx\.(local_store|async_descriptor_store)|rows = tlx\.local_slice): 2 -> \(2 \+ 1\)"),),
+        at=PAIR,
+        loop=r"static_range\(2\)",
+    ),
+    Equivalent(
+        "Gradients are staged when all products are done, for which K's columns were there.",
+        (("alias", r"grad_tiles is k_columns_tiles"),),
+        at=PAIR,
+    ),
+    Equivalent(
+        "The same thread commits, or the same warps arrive, on this one with the other or later in a step, and need "
+        "nothing for it that the MMA has still to issue: it waits for longer.",
+        (
+            ("alias", r"tlx\.barrier_wait: s_full -> dp_full"),
+            ("alias", r"tlx\.barrier_wait: (ds_empty -> dq_full|dq_full -> ds_empty)"),
+            ("alias", r"tlx\.barrier_wait: ds_tmem_full -> (ds_full|ds_ready)"),
+            ("alias", r"tlx\.barrier_wait: p_full -> (ds_tmem_full|ds_full|ds_ready)"),
+            ("alias", r"tlx\.barrier_wait: (q_empty -> q_columns_empty|do_empty -> do_columns_empty)"),
+        ),
+        at=PAIR,
     ),
     Equivalent(
         "The rings of K and V have as many slots, which are used as often.",

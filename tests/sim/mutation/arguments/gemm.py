@@ -47,9 +47,19 @@ ARGUED = (
         at=r"cluster_",
     ),
     Equivalent(
-        "The item past the last lies beyond M or N in every role: TMA loads zeros there and stores nothing.",
-        (("assignment", r"num_items = tl\.cdiv: (tl\.cdiv\(M, BLOCK_M\) \* tl\.cdiv\(N, BLOCK_N\)) -> \1 \+ 1"),),
-        at=r"hopper_gemm_pingpong_mbarrier",
+        "The item past the last lies beyond M or N in every role: TMA loads zeros there and stores nothing, and what "
+        "threads store is masked.",
+        (
+            ("assignment", r"num_items = tl\.cdiv: (tl\.cdiv\(M, .*\) \* tl\.cdiv\(N, [^)]*\)) -> \1 \+ 1"),
+            ("bound", r"for index in range: num_items -> num_items \+ 1"),
+        ),
+        at=r"^(hopper_gemm|blackwell_gemm|blackwell_mx_gemm)(?!_split_k|_any_rows)",
+    ),
+    Equivalent(
+        "The item before the first lies before the first row: loads there give zeros, and nothing is stored. Each "
+        "other one is the next CTA's.",
+        (("bound", r"for index in range: tl\.program_id\(0\) -> tl\.program_id\(0\) - 1"),),
+        at=r"hopper_gemm_pipelined_persistent$",
     ),
     Equivalent(
         "The one task both loads and multiplies. Before it loads into a slot it has itself waited for the slot's last "
@@ -61,7 +71,10 @@ ARGUED = (
             ("sooner", r"tlx\.barrier_expect_bytes\(ab_full\[.*\) before tlx\.barrier_wait\(ab_empty\[.*"),
             ("later", r"tlx\.barrier_wait\(ab_empty\[.*\) after tlx\.barrier_expect_bytes\(ab_full\[.*"),
             ("sooner", r"tlx\.barrier_arrive\(ab_empty\[last\].*\) before acc = tlx\.async_dot_wait\([01], acc\)"),
-            ("later", r"acc = tlx\.async_dot_wait\([01], acc\) after tlx\.barrier_arrive\(ab_empty\[last\].*\)"),
+            (
+                "later",
+                r"acc = tlx\.async_dot_wait\([01], acc\) after (if k > 0: )?tlx\.barrier_arrive\(ab_empty\[last\].*",
+            ),
         ),
         at=r"pipelined",
     ),
@@ -125,7 +138,7 @@ ARGUED = (
     Equivalent(
         "Past the last group nobody uses where it would end.",
         (("mask", r"tl\.load: other=0 dropped"),),
-        at=r"^hopper_grouped_gemm",
+        at=r"^hopper_(grouped_gemm|attention_fwd_masks/)",
         function=r"^group_of$",
     ),
     Equivalent(
