@@ -10,13 +10,14 @@ import pytest
 from tlxgen import lock
 from tlxgen.families import kernels_of
 from tlxgen.loading import HOST
-from tlxgen.proof import Simulator
+from tlxgen.proof import Simulator, read
 from tlxgen.verbs import proofs as proofs_verb
 from tlxgen.verify import StructureJob
 from tlxgen.working import Working
 
 from .conftest import CASES, Lab
 
+ROOT = Path(__file__).parents[2]
 A, B = "k_in_flight0", "k_in_flight1"
 CHANGED = ("verify", "specs/k.yaml", "--changed")
 
@@ -37,7 +38,7 @@ def check(lab: Lab, *options: str) -> tuple[int, str]:
 
 def test_a_record_says_what_was_run_on_what_by_whom(proven: Lab) -> None:
     record = proven.entry(A)["verified"]
-    keys = "subject simulator libraries schedules cases sms runs steps coverage findings seal"
+    keys = "subject simulator cases_by libraries schedules cases sms runs steps coverage findings seal"
     assert list(record) == keys.split()
     assert record["subject"] == proven.entry(A)["subject"] != proven.entry(B)["subject"]
     assert set(record["libraries"]) == {"torch", "fbtriton"} and len(record["simulator"]) == 64
@@ -132,6 +133,35 @@ def test_another_simulator_proves_it_otherwise(proven: Lab, monkeypatch: pytest.
     assert proven.names == [A, B] and proven.entry(A)["verified"]["simulator"] == "0" * 64
     proven.invoke(*CHANGED)
     assert proven.names == []
+
+
+def test_another_choice_of_the_same_cases_is_told_to_the_record_and_other_cases_are_run(
+    proven: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = proven.entry(A)["verified"]
+    other = Simulator(record["simulator"], record["libraries"], "0" * 64)
+    for place in ("tlxgen.verbs.proofs", "tlxgen.proof"):
+        monkeypatch.setattr(f"{place}.simulator_of", lambda *judges: other)
+    now = {A: CASES, B: (*CASES, (0, (7, 7, 7)))}
+    monkeypatch.setattr(proofs_verb, "cases_now", lambda known, module: now[module.stem])
+    assert f"  proven by another simulator: {A}, {B}\n" in check(proven)[1]
+    proven.invoke(*CHANGED, "--any-simulator")
+    assert proven.names == [] and proven.entry(A)["verified"] == record
+    result = proven.invoke(*CHANGED)
+    assert proven.names == [B] and "1 module of 2 proven already: not run again\n" in result.output
+    assert proven.entry(A)["verified"]["cases_by"] == proven.entry(B)["verified"]["cases_by"] == "0" * 64
+    assert "another simulator" not in check(proven)[1]
+    proven.invoke(*CHANGED)
+    assert proven.names == []
+
+
+def test_a_record_names_the_cases_that_its_module_has() -> None:
+    spec, name = ROOT / "specs" / "hopper_rms_norm_residual.yaml", "hopper_rms_norm_residual_grid"
+    kernels = kernels_of(spec).some()
+    folder = ROOT / "generated" / spec.stem
+    known = proofs_verb._Known(Working(spec, folder, folder, {}), kernels.structure(name), kernels.family)
+    recorded = read(lock.read(folder)["structures"][name])
+    assert recorded and recorded.cases == proofs_verb.cases_now(known, folder / f"{name}.py")
 
 
 def test_without_a_digest_of_the_simulator_nothing_is_proven_or_recorded(

@@ -120,7 +120,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     monkeypatch.setenv("TLXGEN_CACHE_DIR", str(tmp_path / "cache"))
 
     def forget() -> None:
-        for cached in (fingerprint._tree, fingerprint._digest, fingerprint._imports, fingerprint._memory):
+        for cached in (fingerprint._tree, fingerprint._digests, fingerprint._imports, fingerprint._memory):
             cached.cache_clear()
         fingerprint._simulator.cache_clear()
 
@@ -169,6 +169,22 @@ def test_a_change_of_what_is_reached_is_another_simulator(package: Callable[[str
     second = simulator_of("pack.problem")
     assert second and second.digest != first.digest
     assert not second.made(first.digest, first.libraries) and second.made(second.digest, second.libraries)
+
+
+def test_what_chooses_cases_has_a_digest_of_its_own(package: Callable[[str, str], Path]) -> None:
+    shapes = "def simulated_shapes(spec):\n    yield {}\n"
+    package("problem", "import math\nfrom .other import EPS\n" + shapes.format("1, 1"))
+    package("other", "EPS = 1\n")
+    first = simulator_of("pack.problem")
+    package("problem", "import math\nfrom .other import EPS\n" + shapes.format("1, 2"))
+    second = simulator_of("pack.problem")
+    assert first and second and second.digest == first.digest and second.cases_by != first.cases_by
+    package("other", "EPS = 1\n" + shapes.format("3, 4"))  # those of modules that it builds on choose, too
+    third = simulator_of("pack.problem")
+    assert third and third.digest == first.digest and third.cases_by not in (first.cases_by, second.cases_by)
+    package("problem", "import math\nfrom .other import EPS\nX = 1\n" + shapes.format("1, 2"))
+    fourth = simulator_of("pack.problem")
+    assert fourth and fourth.digest != first.digest and fourth.cases_by == third.cases_by
 
 
 def test_what_cannot_be_read_has_no_digest(package: Callable[[str, str], Path]) -> None:

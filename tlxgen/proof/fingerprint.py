@@ -6,6 +6,9 @@ The modules are found by their imports, which are read and not executed. They ar
 and judges a generated module reaches, and all that its family's inputs, reference and tolerance reach. A new module is
 included automatically; only modules in APART are left out. If a module cannot be read, there is no digest, and no
 record counts as a proof.
+
+Which shapes are run is apart from that: functions named CHOOSES have a digest of their own. A record says which cases
+were run, so that one is still a proof where another choice has the same cases for its module.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ APART = {
 }
 FAMILIES = "tlxgen.families"  # left out, but not its subpackages: it only finds the family and its variants
 LIBRARIES = {"torch": "torch", "triton": "fbtriton"}  # imported name -> distribution, of libraries with numerics
+CHOOSES = "simulated_shapes"  # functions at the top of modules: they only decide on the cases, which records name
 PLAIN = {"greenlet", "pydantic"}  # libraries whose versions do not matter: they switch tasks and check types
 
 
@@ -44,10 +48,14 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Simulator:
-    """The simulator of a family's modules: the digest of its code, and the versions of libraries."""
+    """The simulator of a family's modules: the digest of its code, and the versions of libraries.
+
+    `cases_by` is the digest of what chooses the cases.
+    """
 
     digest: str
     libraries: Mapping[str, str]
+    cases_by: str = ""
 
     def made(self, by: str, libraries: Mapping[str, str]) -> bool:
         """Whether this simulator made a record. A library that is not installed is not compared."""
@@ -64,9 +72,9 @@ def simulator_of(*judged_by: str) -> Simulator | None:
 
 @functools.cache
 def _simulator(judged_by: tuple[str, ...]) -> Simulator:
-    code, others = _remembered(judged_by) or _remember(judged_by, _read(judged_by))
+    code, cases_by, others = _remembered(judged_by) or _remember(judged_by, _read(judged_by))
     versions = {name: _version(name) for name in sorted(set(others) | set(LIBRARIES.values()))}
-    return Simulator(code, {name: version for name, version in versions.items() if version})
+    return Simulator(code, {name: version for name, version in versions.items() if version}, cases_by)
 
 
 def _version(distribution: str) -> str:
@@ -76,13 +84,17 @@ def _version(distribution: str) -> str:
     return ""
 
 
-def _read(judged_by: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The digest of all code that counts, and the other libraries that it (for example, a plug-in) imports."""
+_Found = tuple[str, str, list[str]]
+
+
+def _read(judged_by: tuple[str, ...]) -> _Found:
+    """The digest of all code that counts, that of what chooses cases, and the other libraries that the code imports."""
     read = modules((*ROOTS, *judged_by))
-    text = json.dumps({name: _digest(path) for name, path in (*sorted(read.code.items()), ("_host", _host()))})
+    digests = {name: _digests(path) for name, path in (*sorted(read.code.items()), ("_host", _host()))}
+    text, cases_by = (json.dumps({name: both[i] for name, both in digests.items() if both[i]}) for i in (0, 1))
     own = {name.partition(".")[0] for name in read.code}
     others = read.libraries - own - set(LIBRARIES) - PLAIN - set(sys.stdlib_module_names)
-    return digest.of_text(text), sorted(map(_distribution, others))
+    return digest.of_text(text), digest.of_text(cases_by), sorted(map(_distribution, others))
 
 
 @functools.cache
@@ -98,16 +110,16 @@ def _distribution(imported: str) -> str:
     return found[0]
 
 
-def _remembered(judged_by: tuple[str, ...]) -> tuple[str, list[str]] | None:
+def _remembered(judged_by: tuple[str, ...]) -> _Found | None:
     """The cached result for the same texts, since reading them takes almost a second; None if there is none."""
     try:
-        code, others = json.loads(_memory(judged_by).read_bytes())
-        return str(code), list(map(str, others))
+        code, cases_by, others = json.loads(_memory(judged_by).read_bytes())
+        return str(code), str(cases_by), list(map(str, others))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _remember(judged_by: tuple[str, ...], found: tuple[str, list[str]]) -> tuple[str, list[str]]:
+def _remember(judged_by: tuple[str, ...], found: _Found) -> _Found:
     with contextlib.suppress(OSError):
         write_atomic(_memory(judged_by), json.dumps(found).encode())
     return found
@@ -166,8 +178,12 @@ def _tree(path: Path) -> ast.Module:
 
 
 @functools.cache
-def _digest(path: Path) -> str:
-    return digest.of_code(_tree(path))
+def _digests(path: Path) -> tuple[str, str]:
+    """The digest of a module's code, and that of its function that chooses cases; empty if it has none."""
+    tree = _tree(path)
+    chooses = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == CHOOSES]
+    rest = ast.Module([node for node in tree.body if node not in chooses], [])
+    return digest.of_code(rest), digest.of_code(chooses[0]) if chooses else ""
 
 
 @functools.cache

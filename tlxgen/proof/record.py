@@ -42,12 +42,14 @@ class Finding(BaseModel):
 
 
 class Record(BaseModel):
-    """A record. `subject` is the digest of all that was run, and `simulator` that of the code that ran it."""
+    """A record. `subject` is the digest of all that was run, `simulator` that of the code that ran it, and `cases_by`
+    that of the code that chose the cases."""
 
     model_config = ConfigDict(frozen=True)
 
     subject: str
     simulator: str
+    cases_by: str = ""
     libraries: dict[str, str]
     schedules: tuple[Run, ...]
     cases: tuple[Case, ...]
@@ -97,4 +99,5 @@ def state_of(record: Record | None, subject: str, simulator: Simulator | None, w
         return State.UNPROVEN
     if record.errors or (want.strict and record.findings):
         return State.FAULTY
-    return State.PROVEN if simulator.made(record.simulator, record.libraries) else State.ELSEWHERE
+    same = simulator.made(record.simulator, record.libraries) and record.cases_by == simulator.cases_by
+    return State.PROVEN if same else State.ELSEWHERE

@@ -12,12 +12,13 @@ from typing import Any
 from tlxgen import digest, lock
 from tlxgen.build import subject_digest
 from tlxgen.errors import TlxgenError
-from tlxgen.families import Kernels, Structure
+from tlxgen.families import Family, Kernels, Structure
 from tlxgen.files import read_regular
 from tlxgen.loading import HOST
 from tlxgen.proof import SECTION, Finding, Record, Simulator, State, Want, read, simulator_of, state_of
 from tlxgen.render.module import shared_host
 from tlxgen.verify import Job, Result, StructureJob
+from tlxgen.verify.verification import Case
 from tlxgen.working import Working
 
 
@@ -27,11 +28,11 @@ class _Known:
 
     work: Working
     structure: Structure
-    judged_by: tuple[str, ...]
+    family: Family
 
     @property
     def simulator(self) -> Simulator | None:
-        return simulator_of(*self.judged_by)
+        return simulator_of(*self.family.judged_by)
 
     def subject(self, module: Path) -> str:
         """The digest of a structure's code that is run.
@@ -63,7 +64,7 @@ class Proofs:
 
     def add(self, jobs: Sequence[StructureJob], work: Working, kernels: Kernels) -> None:
         for job in jobs:
-            self._known[job] = _Known(work, kernels.structure(job.structure), kernels.family.judged_by)
+            self._known[job] = _Known(work, kernels.structure(job.structure), kernels.family)
 
     def recorded(self, job: StructureJob) -> Record | None:
         """The record in the lock; None if there is no valid one."""
@@ -74,6 +75,20 @@ class Proofs:
 
     def state(self, job: StructureJob, want: Want) -> State:
         return state_of(self.recorded(job), self.subject(job), self._known[job].simulator, want)
+
+    def renewed(self, job: StructureJob, want: Want) -> State:
+        """The state, after the record has been told that what chooses cases has changed, but not those of its module.
+
+        To know these takes an import of torch, which is done only where nothing else has changed.
+        """
+        state, record, known = self.state(job, want), self.recorded(job), self._known[job]
+        simulator = known.simulator
+        if state is not State.ELSEWHERE or record is None or simulator is None:
+            return state
+        if not simulator.made(record.simulator, record.libraries) or record.cases != cases_now(known, job.module):
+            return state
+        self._write(job, self.subject(job), record.model_copy(update={"cases_by": simulator.cases_by}))
+        return self.state(job, want)
 
     def is_same_simulator(self, job: StructureJob, record: Record) -> bool:
         simulator = self._known[job].simulator
@@ -101,14 +116,16 @@ class Proofs:
         with self._writing:
             try:  # another verify may be writing the same lock
                 before = self.recorded(job)
-                same = before and before.subject == subject and simulator.made(before.simulator, before.libraries)
-                if before and same and before.covers(want.ways) and before.findings == record.findings:
+                if before and _repeats(record, before, simulator) and before.covers(want.ways):
                     record = before
-                self._made[job] = record
-                sealed = lock.sealed({"subject": subject}, record.to_json(), SECTION)
-                known.work.record(SECTION, {job.structure: sealed})
+                self._write(job, subject, record)
             except TlxgenError as error:
                 self._fault = self._fault or error
+
+    def _write(self, job: StructureJob, subject: str, record: Record) -> None:
+        self._made[job] = record
+        sealed = lock.sealed({"subject": subject}, record.to_json(), SECTION)
+        self._known[job].work.record(SECTION, {job.structure: sealed})
 
     def close(self) -> None:
         """Raises the error that prevented writing, if there was one."""
@@ -121,11 +138,28 @@ def _entry(work: Working, structure: str) -> dict[str, Any]:
     return found
 
 
+def _repeats(record: Record, before: Record, simulator: Simulator) -> bool:
+    """Whether a record says what the one before it says, by the same simulator and choice of cases."""
+    same = before.subject == record.subject and before.cases_by == record.cases_by
+    return same and simulator.made(before.simulator, before.libraries) and before.findings == record.findings
+
+
+def cases_now(known: _Known, module: Path) -> tuple[Case, ...]:
+    """The cases that a run of a module would have. Imports torch."""
+    from tlxgen.sim import SMS
+    from tlxgen.verify.structures import cases_of, loaded, rows_of
+
+    configs = rows_of(loaded(module, known.structure.plan.arch.name, SMS), module)
+    points = [(known.structure.variant_of(c.kwargs)[0].spec, c.kwargs) for c in configs]
+    return tuple((i, tuple(shape)) for i, shape in cases_of(known.family.problem(), points))
+
+
 def record_of(result: Result, subject: str, simulator: Simulator, want: Want) -> Record:
     """A result as the record of a lock."""
     return Record(
         subject=subject,
         simulator=simulator.digest,
+        cases_by=simulator.cases_by,
         libraries=dict(simulator.libraries),
         schedules=want.ways,
         cases=result.cases,

@@ -172,7 +172,8 @@ def _page(results: Sequence[Result], works: Mapping[Path, Working]) -> str:
 
 def _known(jobs: Sequence[Job], options: Options, proofs: Proofs, output: Output) -> dict[Job, State]:
     """The structures with a valid record; prints a line with their number."""
-    states = {job: proofs.state(job, options.want) for job in jobs if isinstance(job, StructureJob)}
+    state = proofs.state if options.any_simulator else proofs.renewed
+    states = {job: state(job, options.want) for job in jobs if isinstance(job, StructureJob)}
     known: dict[Job, State] = {
         job: state
         for job, state in states.items()
