@@ -171,8 +171,9 @@ def share_of_first(call: Callable[[], Any]) -> float:
     return float(max(times)) / math.fsum(times)
 
 
-def between(call: Callable[[], Any]) -> tuple[float, float]:
-    """Clocks and microseconds between two stamps around a call: medians over SMs, and over replays of a graph."""
+def between(call: Callable[[], Any], before: Callable[[], Any] | None = None) -> tuple[float, float]:
+    """Clocks and microseconds between two stamps around a call: medians over SMs, and over replays of a graph. `before`
+    is what the graph launches before the first."""
     ctas = 4 * torch.cuda.get_device_properties(0).multi_processor_count
     first, last = (torch.zeros((ctas, 2), dtype=torch.int64, device="cuda") for _ in range(2))
     stamp[(ctas,)](first, num_warps=1)
@@ -180,6 +181,8 @@ def between(call: Callable[[], Any]) -> tuple[float, float]:
     graph = torch.cuda.CUDAGraph()
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     with torch.cuda.graph(graph):
+        if before:
+            before()
         stamp[(ctas,)](first, num_warps=1)
         call()
         stamp[(ctas,)](last, num_warps=1)

@@ -55,6 +55,7 @@ class Unit(NamedTuple):
 
 
 PRODUCTS, L2 = "tensor cores", "L2"
+LAUNCH = 1000  # clocks of a kernel that does nothing: 1,078 measured by benchmarks/launch_clocks.py on an H200
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 
 
@@ -112,21 +113,22 @@ class Launch:
 def bound_of(launch: Launch, work: Work, arch: type[Arch], sms: int, dram_bytes: float = 0.0, mhz: int = 0) -> Bound:
     """The clocks of a launch on so many SMs.
 
-    The busiest SM needs as long as its busiest unit. Nothing is multiplied before the first load has come, nor stored
-    before the last product. Memory needs its own time for `dram_bytes`, which is more clocks where a clock is shorter:
-    `mhz`, by default the highest. Where tasks wait for each other longer than any of these takes, their pace is the
-    bound.
+    A launch takes LAUNCH clocks before anything is asked for. The busiest SM needs as long as its busiest unit. Nothing
+    is multiplied before the first load has come, nor stored before the last product. Memory needs its own time for
+    `dram_bytes`, from the first load on, which is more clocks where a clock is shorter: `mhz`, by default the highest.
+    Where tasks wait for each other longer than any of these takes, their pace is the bound.
     """
     items, rounds = work.of_sm(sms)
     busy = launch.item * items + launch.round * rounds
     tail = max(0.0, limit(launch.item, arch, without=PRODUCTS).clocks or 0.0) if busy.products else 0.0
-    found = [Bound(dram_bytes / arch.dram_bytes_per_us * (mhz or GPUS[arch.name].mhz), "DRAM")]
+    start = LAUNCH + arch.tma_latency
+    found = [Bound(start + dram_bytes / arch.dram_bytes_per_us * (mhz or GPUS[arch.name].mhz), "DRAM")]
     for unit in units(busy, arch):
         if unit.clocks is not None:
             after = tail if unit.name == PRODUCTS else 0.0
-            found.append(Bound(arch.tma_latency + unit.clocks + after, unit.name))
+            found.append(Bound(start + unit.clocks + after, unit.name))
     most = max(found)
-    clocks = launch.pace.of(items, rounds) if launch.pace else 0.0
+    clocks = LAUNCH + launch.pace.of(items, rounds) if launch.pace else 0.0
     if clocks <= most.clocks:
         return most
     return Bound(clocks, most.by if clocks <= most.clocks * (1 + WAITS) else "waits of tasks")

@@ -38,8 +38,8 @@ def shapes(spec: ForwardSpec) -> tuple[Shape, ...]:
 def simulated_shapes(spec: ForwardSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: fewer keys than queries; three items an SM, ragged, with more
     tiles of keys than slots, and fewer; two an SM, the first with as many as slots; one query and two tiles of keys; a
-    head with so many tiles of keys that its slots of a short ring go round twice. Of packed sequences, more of them than
-    CTAs, a tile each, so that a CTA's first item is of any. The tile's sizes come from the config."""
+    head with so many tiles of keys that its slots of a short ring go round twice. Of packed sequences, more than there
+    are CTAs, a tile each, so that a CTA's first item is of any. The tile's sizes come from the config."""
     m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))
     yield 2, 2, 2, m + 1, n // 2 + 1
     yield 1, sms, max(sms // 2, 1), 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5

@@ -26,10 +26,19 @@ ARGUED = (
         loop=r"^$",
     ),
     Equivalent(
+        "A CTA has counted as many items as tiles of queries. No sequence ends where it begins, or before.",
+        (
+            ("counter", r"item_slot, item_phase = ring_slot: items -> q_count"),
+            ("assignment", r"q_start = 0: 0 -> 0 \+ 1"),
+        ),
+        at=DRAWN,
+    ),
+    Equivalent(
         "Q has fewer slots than items have: who stores a number in a slot again has acquired Q's slots for items after "
         "the one that was there, and whoever released these has read its number.",
         (
             ("drop", r"tlx\.barrier_wait\(item_empty\[item_slot\], .*"),
+            ("alias", r"tlx\.barrier_wait: item_empty -> item_full"),
             ("later", r"tlx\.barrier_wait\(item_empty\[item_slot\], .* after tlx\.local_store\(item_tiles\[.*"),
             (
                 "sooner",
@@ -124,7 +133,7 @@ ARGUED = (
         "An item's last V has the number of its last K, and K and V have as many slots.",
         (("index", r"\w+ v_(full|empty|tiles): v_slot -> k_slot"),),
         at=DEFAULT_SCHEDULE,
-        loop=r"^for index ",
+        loop=r"^(for index|while batch) ",
     ),
     Equivalent(
         "Q_STAGES is 1 in every config of the module: the slot is that of the replica.",
@@ -214,11 +223,13 @@ ARGUED = (
     Equivalent(
         "K and V have 2 slots: the other slot's release, or that of V instead of K, is a later one of the same tasks, "
         "or an earlier one that another wait has told of.",
-        (
-            ("index", r"barrier_wait [kv]_empty: [kv]_slot -> replica"),
-            ("index", r"barrier_arrive v_empty: v_slot -> replica"),
-        ),
+        (("index", r"barrier_wait [kv]_empty: [kv]_slot -> replica"),),
         at=r"^hopper_attention_(bwd_dq|fwd_schedules/.*no_overlap)",
+    ),
+    Equivalent(
+        "To have waited for K's slot is to know that V's is free: which of V's two is released matters to nobody.",
+        (("index", r"barrier_arrive v_empty: v_slot -> replica"),),
+        at=r"^hopper_attention_bwd_dq",
     ),
     Equivalent(
         "V's slot is released after K's of the same number.",

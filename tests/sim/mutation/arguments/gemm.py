@@ -86,7 +86,7 @@ ARGUED = (
             ("drop", r"tlx\.barrier_wait\(acc_empty\[acc_slot\], .*"),
             ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
         ),
-        at=r"_clc",
+        at=r"gemm.*_clc",
     ),
     Equivalent(
         "Which of C's two buffers is the first is nobody's concern.",
