@@ -48,9 +48,16 @@ ARGUED = (
         at=DRAWN,
     ),
     Equivalent(
-        "The task needs neither the batch entry nor the head or the row of an item.",
-        (("operands", r"(batch|head) <-> (head|row)"),),
+        "The task needs neither the batch entry nor the head of an item.",
+        (("operands", r"batch <-> head"),),
         at=r"^blackwell_attention_fwd",
+        role=r"^# MMA:",
+        statement=r"item_at\(",
+    ),
+    Equivalent(
+        "Without a mask the task needs neither the head nor the row of an item.",
+        (("operands", r"head <-> row"),),
+        at=r"^blackwell_attention_fwd.*_none_",
         role=r"^# MMA:",
         statement=r"item_at\(",
     ),

@@ -49,16 +49,16 @@ ARGUED = (
     Equivalent(
         "The item past the last lies beyond M or N in every role: TMA loads zeros there and stores nothing, and what "
         "threads store is masked.",
-        (
-            ("assignment", r"num_items = tl\.cdiv: (tl\.cdiv\(M, .*\) \* tl\.cdiv\(N, [^)]*\)) -> \1 \+ 1"),
-            ("bound", r"for index in range: num_items -> num_items \+ 1"),
-        ),
+        (("assignment", r"num_items = tl\.cdiv: (tl\.cdiv\(M, .*\) \* tl\.cdiv\(N, [^)]*\)) -> \1 \+ 1"),),
         at=r"^(hopper_gemm|blackwell_gemm|blackwell_mx_gemm)(?!_split_k|_any_rows)",
     ),
     Equivalent(
-        "The item before the first lies before the first row: loads there give zeros, and nothing is stored. Each "
-        "other one is the next CTA's.",
-        (("bound", r"for index in range: tl\.program_id\(0\) -> tl\.program_id\(0\) - 1"),),
+        "The item before the first lies before the first row, the one past the last beyond M or N: loads there give "
+        "zeros, and nothing is stored. Each other one is the next CTA's.",
+        (
+            ("bound", r"for index in range: tl\.program_id\(0\) -> tl\.program_id\(0\) - 1"),
+            ("bound", r"for index in range: num_items -> num_items \+ 1"),
+        ),
         at=r"hopper_gemm_pipelined_persistent$",
     ),
     Equivalent(
