@@ -101,7 +101,8 @@ def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> 
         odd = (m + 1, n + 1, k + 3), (m - 1, 2 * n + 4, 2 * k + 2), (m + 6, n - 1, (stages + 1) * k + 4)
         yield from (runnable(spec, shape) for shape in odd)
     group = constants.get("GROUP_M", 8)
-    rows = 2 * group if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
+    pair = spec.cluster.m if spec.arch == "sm100" else 1  # CTAs that share a tile of twice the rows
+    rows = 2 * group * pair if parts * group <= 16 and n < 256 else 2  # larger ones take long, and show nothing else
     yield runnable(spec, (rows * m, 2 * n, parts * k))
 
 
