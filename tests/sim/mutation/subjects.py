@@ -89,6 +89,7 @@ GENERATED = (
     "blackwell_attention_bwd_2cta/blackwell_attention_bwd_2cta_head_dim64_none",
     "blackwell_attention_fwd_mxfp8/blackwell_attention_fwd_mxfp8_none",
     "blackwell_attention_bwd_mxfp8/blackwell_attention_bwd_mxfp8_causal",
+    "blackwell_hstu_bwd/blackwell_hstu_bwd_causal_targets_contextual_max_attn_len",
 )
 MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
 

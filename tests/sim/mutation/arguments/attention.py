@@ -8,6 +8,7 @@ JAGGED = r"^hopper_(gdpa|hstu)/"
 DEFAULT_SCHEDULE = rf"^hopper_attention_fwd(_masks/.*packed|/)|{JAGGED}"  # turns, with the products under the softmax
 DECODE = r"^hopper_attention_decode"
 PAIR = r"^blackwell_attention_bwd_2cta/"
+ONE_CTA = r"^blackwell_(attention|hstu)_bwd/"  # of sm100
 DRAWN = r"^hopper_attention_fwd_masks/.*_packed$"  # items that are drawn, and told the consumers in a ring
 ARGUED = (
     Equivalent(
@@ -570,12 +571,12 @@ ARGUED = (
             ("counter", r"do_slot, do_phase = ring_slot: DO_STAGES -> 1"),
             ("index", r"\w+ do_\w+: do_slot -> (0|\(do_slot \+ 1\) % \(DO_STAGES\))"),
         ),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
     ),
     Equivalent(
         "Of both parts of a gradient the number is 0 or 1.",
         (("slots", r"tlx\.(local_store|async_descriptor_store): 2 -> \(2 \+ 1\)"),),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
         loop=r"static_range\(2\)",
     ),
     Equivalent(
@@ -584,7 +585,7 @@ ARGUED = (
             ("sooner", r"tlx\.barrier_arrive\(numbers_empty\[q_slot\]\) before tlx\.barrier_arrive\(ds_full\[0\]\)"),
             ("duplicate", r"tlx\.named_barrier_wait\(\d, 256\) twice"),
         ),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
         role=r"# Compute:",
     ),
     Equivalent(
@@ -595,7 +596,7 @@ ARGUED = (
             ("sooner", r"tlx\.tcgen05_commit\(sums_full\[0\]\) before .*"),
             ("alias", r"tlx\.barrier_wait: sums_full -> [kv]_full"),
         ),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
     ),
     Equivalent(
         "dO has one slot. To have acquired it for the step before is to know that Q and numbers of the step before "
@@ -604,13 +605,13 @@ ARGUED = (
             ("sooner", r"tlx\.barrier_expect_bytes\((q|numbers)_full\[q_slot\], .* before tlx\.barrier_wait\(.*"),
             ("later", r"tlx\.barrier_wait\((q|numbers)_empty\[q_slot\], .* after tlx\.barrier_expect_bytes\(.*"),
         ),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
         role=r"^# Load:",
     ),
     Equivalent(
         "dP and dQ lie in the same columns of tensor memory, with the same type.",
         (("alias", r".*(dq_tiles (is|->) dp_tiles|dp_tiles (is|->) dq_tiles)"),),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
     ),
     Equivalent(
         "The same thread commits, or the same warps arrive, on this one later in a step, and need nothing for it that "
@@ -620,7 +621,7 @@ ARGUED = (
             ("alias", r"tlx\.barrier_wait: ds_tmem_full -> ds_full"),
             ("alias", r"tlx\.barrier_wait: p_full -> (ds_tmem_full|ds_full)"),
         ),
-        at=r"^blackwell_attention_bwd/",
+        at=ONE_CTA,
     ),
     Equivalent(
         "Q, dO and numbers of rows have 2 slots each in every config of the module, and one use a step: one number.",
@@ -702,6 +703,27 @@ ARGUED = (
             ("alias", r"tlx\.barrier_wait: (q_empty -> q_columns_empty|do_empty -> do_columns_empty)"),
         ),
         at=PAIR,
+    ),
+    Equivalent(
+        "More queries are walked, or masked, than see these keys: the mask hides them.",
+        (
+            ("condition", r"if : \(key \+ 127 >= min\(.* -> True"),
+            ("assignment", r"shift = n_k - n_q: (.*) -> \1 \+ 1"),
+            ("assignment", r"first = max: (.*) -> \1 - 1"),
+            ("assignment", r"last = max: (.*) -> \1 \+ 1"),
+        ),
+        at=r"^blackwell_hstu_bwd/",
+    ),
+    Equivalent(
+        "All warps meet on either barrier, in turns.",
+        (("named barrier", r"tlx\.named_barrier_wait: (6 -> 7|7 -> 6)"),),
+        at=r"^blackwell_hstu_bwd/",
+        role=r"# Compute:",
+    ),
+    Equivalent(
+        "Both are empty there. The kernels before and after take sequences that lie end to end for one batch entry.",
+        (("operands", r"p_parts <-> slope_parts"), ("slots", r"return : H -> \(H \+ 1\)")),
+        at=r"^blackwell_hstu_bwd/",
     ),
     Equivalent(
         "The rings of K and V have as many slots, which are used as often.",
