@@ -721,9 +721,16 @@ ARGUED = (
         role=r"# Compute:",
     ),
     Equivalent(
-        "Both are empty there. The kernels before and after take sequences that lie end to end for one batch entry.",
-        (("operands", r"p_parts <-> slope_parts"), ("slots", r"return : H -> \(H \+ 1\)")),
+        "Both are empty there.",
+        (("operands", r"p_parts <-> slope_parts"),),
         at=r"^blackwell_hstu_bwd/",
+        statement=r"^p_parts, slope_parts = \(\), \(\)",
+    ),
+    Equivalent(
+        "The kernels before and after take sequences that lie end to end for one batch entry.",
+        (("slots", r"return : H -> \(H \+ 1\)"),),
+        at=r"^blackwell_hstu_bwd/",
+        function=r"^rows_at$",
     ),
     Equivalent(
         "The rings of K and V have as many slots, which are used as often.",
