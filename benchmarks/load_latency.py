@@ -20,15 +20,12 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from benchmarks.l2_sharing import clock
+
 TILE, K_TILE, PRODUCT = 128, 64, 512
 SHAPES = ((4096, 4096, 4096), (2048, 8192, 3072), (8192, 2048, 3072), (5120, 3072, 8192), (8192, 8192, 2048))
 GROUPS = (1, 4, 8, 16, 64)
 SLOTS = (3, 4, 6)
-
-
-@triton.jit  # type: ignore
-def clock():  # type: ignore
-    return tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
 
 
 @triton.jit  # type: ignore

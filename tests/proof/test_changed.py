@@ -155,6 +155,15 @@ def test_another_choice_of_the_same_cases_is_told_to_the_record_and_other_cases_
     assert proven.names == []
 
 
+def test_a_choice_of_cases_that_fails_is_left_to_a_run(proven: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = proven.entry(A)["verified"]
+    other = Simulator(record["simulator"], record["libraries"], "0" * 64)
+    for place in ("tlxgen.verbs.proofs", "tlxgen.proof"):
+        monkeypatch.setattr(f"{place}.simulator_of", lambda *judges: other)
+    monkeypatch.setattr(proofs_verb, "cases_now", lambda known, module: 1 // 0)
+    assert proven.invoke(*CHANGED).exit_code == 0 and proven.names == [A, B]
+
+
 def test_a_record_names_the_cases_that_its_module_has() -> None:
     spec, name = ROOT / "specs" / "hopper_rms_norm_residual.yaml", "hopper_rms_norm_residual_grid"
     kernels = kernels_of(spec).some()

@@ -183,7 +183,7 @@ def _digests(path: Path) -> tuple[str, str]:
     tree = _tree(path)
     chooses = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == CHOOSES]
     rest = ast.Module([node for node in tree.body if node not in chooses], [])
-    return digest.of_code(rest), digest.of_code(chooses[0]) if chooses else ""
+    return digest.of_code(rest), digest.of_code(chooses[-1]) if chooses else ""
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .equivalent import argument, remark
+from .equivalent import argument
 from .execute import Outcome
 from .mutant import Mutant
 
@@ -141,8 +141,7 @@ def _bullet(result: Result) -> str:
         if result.status != "equivalent"
         else ""
     )
-    known = f": {remark(mutant)}" if result.status == "missed" and remark(mutant) else ""
-    return f"- {mutant.at.split('/')[1]}:{mutant.line} {mutant.kind}{what}{ids}{known}"
+    return f"- {mutant.at.split('/')[1]}:{mutant.line} {mutant.kind}{what}{ids}"
 
 
 def _table(title: str, results: Sequence[Result], of: Callable[[Result], str]) -> list[str]:
