@@ -25,7 +25,7 @@ from tlxgen.verbs.verify import runs_of
 from tlxgen.verify import SCHEDULES
 
 from .agreement import cases, spread
-from .execute import SECONDS, Outcome, beyond, execute, parallel
+from .execute import SECONDS, Outcome, execute, parallel
 from .generate import mutants
 from .report import Result, Tally, as_json, as_markdown
 from .subjects import Subject, subjects
@@ -40,7 +40,6 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="a file of outcomes: read and added to, so that a run can go on")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--limit", type=int, help="only so many mutants, of modules and mutators in turn")
-    parser.add_argument("--beyond", type=int, metavar="N", help="run N of those not found on 20 seeds and 1, 2, 3 SMs")
     parser.add_argument("--rate", type=float, default=0.97)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -61,22 +60,7 @@ def main() -> int:
         chosen = cases(results, {s.at: s for s in found}, options.workers)
         rows = ",\n  ".join(json.dumps(c) for c in chosen)
         write_atomic(options.agreement, f'{{"cases": [\n  {rows}\n]}}\n'.encode())
-    missed = beyond_defaults(results, {s.at: s for s in found}, options.workers, options.beyond or 0)
-    return int(total.rate < options.rate or missed > 0)
-
-
-def beyond_defaults(results: Sequence[Result], subjects: dict[str, Subject], workers: int, most: int) -> int:
-    """How many of the mutants that the defaults do not find are found by other seeds or numbers of SMs."""
-    clean = spread([r.mutant for r in results if r.outcome.verdict == "clean"])[:most]
-    missed = 0
-    late = Outcome("timeout")
-    for mutant, outcome in parallel(clean, lambda m: beyond(subjects[m.at], m), late, workers, 10 * SECONDS):
-        if outcome.verdict != "clean":
-            missed += 1
-            text = f"{' '.join(outcome.ids)} ({outcome.schedule} {outcome.seed}, {outcome.case})"
-            print(f"not at the defaults, but beyond: {mutant.name}: {text or outcome.verdict}", flush=True)
-    print(f"{missed} of {len(clean)} that the defaults do not find are found beyond them", flush=True)
-    return missed
+    return int(total.rate < options.rate)
 
 
 def run(found: Sequence[Subject], workers: int, work: Work, limit: int | None) -> tuple[list[Result], int]:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from tlxgen.loading import HOST, MODEL
 from tlxgen.sim import Delays, Report, UnsupportedOp, Way
 from tlxgen.verbs.verify import runs_of
-from tlxgen.verify import CHANCE, SCHEDULES
+from tlxgen.verify import SCHEDULES
 
 from .equivalent import argument
 from .mutant import Mutant, apply
@@ -64,24 +64,7 @@ def execute(subject: Subject, mutant: Mutant, runs: Sequence[Way] = ()) -> Outco
                     return Outcome("unsupported", text=str(error), case=str(case), runs=count)
                 count += report.runs
                 if report.seen:
-                    return _found(report, str(case), count, time.perf_counter() - start)
-    return Outcome("clean", runs=count, seconds=time.perf_counter() - start)
-
-
-def beyond(subject: Subject, mutant: Mutant, seeds: int = 20) -> Outcome:
-    """Runs what the defaults leave out: more seeds, and on each case 1, 2 and 3 SMs (clusters), until something is
-    found: what is found here should have been found there."""
-    start, count = time.perf_counter(), 0
-    chance = [(kind, seed) for seed in range(2, seeds) for kind in CHANCE]
-    fewer: list[tuple[Way, int]] = [(run, sms) for sms in (1, 2, 3) for run in (("random", 0), ("lazy", 0))]
-    with written(subject, mutant) as path:
-        for run, sms in (*fewer, *((run, None) for run in chance)):
-            for case in subject.cases:
-                report = subject.verify(path, case, (run,), sms)
-                count += report.runs
-                if report.seen:
-                    found = _found(report, str(case), count, time.perf_counter() - start)
-                    return replace(found, case=f"{case}, {sms} SMs" if sms else str(case))
+                    return outcome_of(report, str(case), count, time.perf_counter() - start)
     return Outcome("clean", runs=count, seconds=time.perf_counter() - start)
 
 
@@ -96,7 +79,8 @@ def written(subject: Subject, mutant: Mutant) -> Iterator[Path]:
         yield path
 
 
-def _found(report: Report, case: str, count: int, seconds: float) -> Outcome:
+def outcome_of(report: Report, case: str, count: int, seconds: float = 0.0) -> Outcome:
+    """Of a report with findings, `count` runs of a mutant after its first."""
     shown, first = report.seen[0], report.seen[0].finding
     refused = report.ids == {"kernel-error"} and not any(t in first.message for t in AT_RUN_TIME)
     verdict: Verdict = "invalid" if refused else "caught"
