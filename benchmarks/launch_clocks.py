@@ -63,10 +63,10 @@ def main() -> None:
         for slots in (1, 12):
             call = partial(little[(sms,)], *descriptors, work, slots, num_warps=4)
             call()
-            alone = between(lambda: None)[0]
-            warm = between(call)[0] - alone
-            cold = between(call, before=flushed.zero_)[0] - alone
-            rows.append({"work": work, "slots of 16 KiB": slots, "in L2": round(warm), "not in L2": round(cold)})
+            (alone, _), (warm, _) = between([lambda: None, call])
+            ((cold, _),) = between([call], before=flushed.zero_)
+            found = {"in L2": round(warm - alone), "not in L2": round(cold - alone)}
+            rows.append({"work": work, "slots of 16 KiB": slots, **found})
             print(rows[-1], flush=True)
     about = {"command": "python -m benchmarks.launch_clocks", "device": gpu.name, "torch": torch.__version__}
     given.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")

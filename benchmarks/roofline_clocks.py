@@ -4,9 +4,9 @@
     python -m benchmarks.roofline_clocks measure benchmarks/results/roofline_clocks_h200.json --json OUT.json
 
 KERNELS are named, and predicted, before they are measured. Each is captured with all that its call launches between two
-kernels that store clock64 of each SM; what two such kernels take alone is subtracted, and of a call with more than one
-kernel the share of the first by torch's profiler counts. Clocks do not depend on how fast the clock is, microseconds
-do. Exit status 1 where a prediction is above what was measured.
+kernels that store clock64 of each SM, and replayed in turns with its other configs. What two such kernels take alone is
+subtracted, and of a call with more than one kernel the share of the first by torch's profiler counts. Clocks do not
+depend on how fast the clock is, microseconds do. Exit status 1 where a prediction is above what was measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import math
 import re
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,8 @@ def main() -> int:
         write(options.record, {"rows": [row for kernel in chosen for row in predicted_rows(*kernel)]})
         return 0
     record = json.loads(options.record.read_text())
-    measured = [clocks_of(row) for row in record["rows"]]
+    kernels = groupby(record["rows"], key=lambda row: (row["structure"], row["shape"]))
+    measured = [found for _, rows in kernels for found in clocks_of(list(rows))]
     for row, (clocks, us, share) in zip(record["rows"], measured, strict=True):
         row |= {"clocks": round(clocks), "us": round(us, 2), "share": round(share, 3)}
         row["ratio"] = round(row["predicted"] / clocks, 3)
@@ -144,21 +146,28 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
     return rows
 
 
-def clocks_of(row: dict[str, Any]) -> tuple[float, float, float]:
-    """SM clocks of a row's kernel, microseconds of its call, and the kernel's share of them."""
+def clocks_of(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[float, float, float]]:
+    """Of each of the rows, which are taken in turns: SM clocks of its kernel, microseconds of its call, and the
+    kernel's share of them."""
+    calls = [call_of(row) for row in rows]
+    shares = [share_of_first(call) for call in calls]
+    alone, *both = between([lambda: None, *calls])
+    for share, (clocks, us) in zip(shares, both, strict=True):
+        yield (clocks - alone[0]) * share, (us - alone[1]) * share, share
+
+
+def call_of(row: dict[str, Any]) -> Callable[[], Any]:
+    """A call of a row's kernel on inputs of its own, compiled and run once."""
     kernels, structure = known(row["spec"], row["structure"])
     variant: Variant = structure.variants[row["config"]]
     module = load_file(ROOT / "generated" / row["spec"] / f"{row['structure']}.py")
     problem, shape = kernels.family.problem(), tuple(row["shape"])
     torch.manual_seed(0)
     made = problem.inputs(variant.spec, shape, torch.device("cuda"))
-
     call = kernels.family.benchmark().call(module, variant.spec, shape, made, module.CONFIGS[row["config"]])
     call()
     torch.cuda.synchronize()
-    share = share_of_first(call)
-    alone, both = (between(f) for f in (lambda: None, call))
-    return (both[0] - alone[0]) * share, (both[1] - alone[1]) * share, share
+    return call
 
 
 def share_of_first(call: Callable[[], Any]) -> float:
@@ -171,36 +180,43 @@ def share_of_first(call: Callable[[], Any]) -> float:
     return float(max(times)) / math.fsum(times)
 
 
-def between(call: Callable[[], Any], before: Callable[[], Any] | None = None) -> tuple[float, float]:
-    """Clocks and microseconds between two stamps around a call: medians over SMs, and over replays of a graph. `before`
-    is what the graph launches before the first."""
+def between(calls: Sequence[Callable[[], Any]], before: Callable[[], Any] | None = None) -> list[tuple[float, float]]:
+    """Clocks and microseconds between two stamps around each call: medians over SMs, and over replays of its graph, in
+    turns with those of the others. `before` is what a graph launches before the first stamp."""
     ctas = 4 * torch.cuda.get_device_properties(0).multi_processor_count
     first, last = (torch.zeros((ctas, 2), dtype=torch.int64, device="cuda") for _ in range(2))
     stamp[(ctas,)](first, num_warps=1)
     torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
+    graphs = []
+    for call in calls:
+        graphs.append(torch.cuda.CUDAGraph())
+        with torch.cuda.graph(graphs[-1]):
+            if before:
+                before()
+            stamp[(ctas,)](first, num_warps=1)
+            call()
+            stamp[(ctas,)](last, num_warps=1)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    with torch.cuda.graph(graph):
-        if before:
-            before()
-        stamp[(ctas,)](first, num_warps=1)
-        call()
-        stamp[(ctas,)](last, num_warps=1)
-    clocks, us = [], []
+    taken: list[list[tuple[float, float]]] = [[] for _ in calls]
     for _ in range(REPEATS):
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        us.append(begin.elapsed_time(end) * 1e3)
-        at: list[dict[int, int]] = []
-        for table, most in ((first, max), (last, min)):
-            found: dict[int, int] = {}
-            for sm, clock in table.tolist():
-                found[sm] = most(found.get(sm, clock), clock)
-            at.append(found)
-        clocks.append(statistics.median(at[1][sm] - clock for sm, clock in at[0].items() if sm in at[1]))
-    return statistics.median(clocks), statistics.median(us)
+        for graph, some in zip(graphs, taken, strict=True):
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            some.append((_passed(first, last), begin.elapsed_time(end) * 1e3))
+    return [(statistics.median(c for c, _ in some), statistics.median(us for _, us in some)) for some in taken]
+
+
+def _passed(first: torch.Tensor, last: torch.Tensor) -> float:
+    """Clocks from the last stamp of the one launch to the first of the other on an SM, the median over SMs."""
+    at: list[dict[int, int]] = []
+    for table, most in ((first, max), (last, min)):
+        found: dict[int, int] = {}
+        for sm, clock in table.tolist():
+            found[sm] = most(found.get(sm, clock), clock)
+        at.append(found)
+    return statistics.median(at[1][sm] - clock for sm, clock in at[0].items() if sm in at[1])
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
