@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tlxgen.families import Kernels, Structure, kernels_of
-from tlxgen.roofline import GPUS, Launch
-from tlxgen.roofline.measure import measure
+from tlxgen.roofline import GPUS
+from tlxgen.roofline.measure import Probed, measure
 from tlxgen.verbs.roofline import predicted
 from tlxgen.working import config_rows, of_spec
 
@@ -87,7 +87,7 @@ class Predictor:
 
     def __init__(self) -> None:
         self._kernels: dict[str, Kernels] = {}
-        self._launches: dict[tuple[str, str, int], list[Launch] | None] = {}
+        self._probed: dict[tuple[str, str, int], Probed | None] = {}
         self._rows: dict[str, list[dict[str, int | bool]]] = {}  # the configs of a structure
 
     def clocks(self, row: Row) -> tuple[float, str] | None:
@@ -102,14 +102,14 @@ class Predictor:
             return None
         key = (row.spec, row.structure, config)
         variant = structure.variants[config]
-        if key not in self._launches:
+        if key not in self._probed:
             with of_spec(spec) as working:
                 path = working.path(structure.name)
-                self._launches[key] = measure(path, kernels.family, variant, config, row.shape)
-        launches = self._launches[key]
-        if launches is None:
+                self._probed[key] = measure(path, kernels.family, variant, config, row.shape)
+        probed = self._probed[key]
+        if probed is None:
             return None
-        bound = predicted(kernels.family, variant, launches, row.shape, GPUS["sm90"])
+        bound = predicted(kernels.family, variant, probed.at(row.shape), row.shape, GPUS["sm90"])
         return bound.clocks, bound.by
 
     def _config(self, spec: Path, structure: Structure, constants: dict[str, int]) -> int | None:

@@ -79,6 +79,10 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("hopper_layer_norm_bwd", "hopper_layer_norm_bwd", (8192, 8192)),
     ("hopper_rms_norm_bwd", "hopper_rms_norm_bwd", (16384, 4096)),
     ("hopper_mx_quantize", "hopper_mx_quantize_rows_grid", (8192, 8192)),
+    # After the order of tiles had become part of the model.
+    ("hopper_gemm", "hopper_gemm_pingpong", (6144, 4096, 5120)),
+    ("hopper_gemm", "hopper_gemm_cooperative", (8192, 8192, 2048)),
+    ("hopper_gemm", "hopper_gemm_pingpong", (3072, 12288, 4096)),
 )
 
 
@@ -137,9 +141,9 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
     rows = []
     with of_spec(ROOT / "specs" / f"{spec}.yaml") as working:
         for config, variant in enumerate(structure.variants):
-            launches = measure(working.path(name), kernels.family, variant, config, shape)
-            if launches:
-                bound = predicted(kernels.family, variant, launches, shape, GPUS["sm90"])
+            probed = measure(working.path(name), kernels.family, variant, config, shape)
+            if probed:
+                bound = predicted(kernels.family, variant, probed.at(shape), shape, GPUS["sm90"])
                 row = {"spec": spec, "structure": name, "shape": shape, "config": config, "values": variant.label}
                 rows.append(row | {"predicted": round(bound.clocks), "by": bound.by})
                 print(rows[-1], flush=True)

@@ -6,8 +6,8 @@ import pytest
 
 from tlxgen.arch import Sm90
 from tlxgen.errors import ReviewError
-from tlxgen.roofline import Counts, Pace, Work
-from tlxgen.roofline.model import paced
+from tlxgen.roofline import GPC, Counts, Pace, Sharing, Work
+from tlxgen.roofline.model import ALIKE, APART, paced
 from tlxgen.roofline.replay import PRODUCT_LATENCY, replay
 from tlxgen.roofline.trace import Op, Thread, Trace
 
@@ -52,6 +52,18 @@ def test_work_takes_as_long_as_its_busiest_unit() -> None:
     both = Op("work", Counts(exponentials=1600, alu=640))
     assert clocks(trace([both])) == pytest.approx(100)
     assert replay(trace([both]), Sm90).busy == {"exponential unit": pytest.approx(100), "ALU": pytest.approx(10)}
+
+
+def test_what_sms_load_alike_comes_sooner_until_they_multiply() -> None:
+    def arrives(apart: float, missed: float = 0.0, *before: Op) -> float:
+        loading = Op("load", Counts(l2_bytes=9100.0), (("full", 9100),))
+        made = trace([*before, arrive("full", 9100), loading, wait("full", 1)], full=1)
+        return replay(made, Sm90, sharing=Sharing(apart, missed)).clocks
+
+    assert arrives(1 / GPC) == pytest.approx(LOAD + BARRIER + 9100 / ALIKE)
+    assert arrives(1.0) == pytest.approx(LOAD + BARRIER + 9100 / APART)
+    assert arrives(1.0, 0.5) - arrives(1.0) == pytest.approx((Sm90.tma_latency - LOAD) / 2)
+    assert arrives(1.0, 0.0, product(100)) == arrives(1 / GPC, 0.0, product(100))
 
 
 def test_tasks_share_a_unit_and_not_another() -> None:

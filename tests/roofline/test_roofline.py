@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,7 +44,8 @@ def rendered(spec: str, structure: str) -> Iterator[tuple[Kernels, Structure, Pa
 @cache
 def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
     with rendered(spec, structure) as (kernels, one, path):
-        return measure(path, kernels.family, one.variants[0], 0, shape) or []
+        probed = measure(path, kernels.family, one.variants[0], 0, shape)
+        return probed.at(shape) if probed else []
 
 
 GEMM = ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096))
@@ -124,7 +125,7 @@ def test_a_prediction_is_never_below_what_the_products_take(case: tuple[str, str
     variant = kernels.structure(structure).variants[0]
     clocks = predicted(kernels.family, variant, counted(*case), shape, GPUS["sm90"]).clocks
     least = kernels.family.flops(variant.spec, shape) / (2 * Sm90.products * 132)
-    assert least < clocks < 1.1 * least
+    assert least < clocks - START < 1.1 * least
 
 
 def test_the_last_wave_takes_as_long_as_a_whole_one() -> None:
@@ -168,10 +169,26 @@ def test_items_and_rounds_are_those_of_the_kernel(spec: str, structure: str, sha
     """By its products: what a round was counted to do, times the rounds that a problem is said to have."""
     with rendered(spec, structure) as (kernels, one, path):
         family, variant = kernels.family, one.variants[0]
-        main = (measure(path, family, variant, 0, shape) or [])[0]
+        probed = measure(path, family, variant, 0, shape)
+        assert probed
+        main = probed.launches[0]
         done = max(metered.total.products for metered, _ in run(path, family, variant, 0, shape).values())
     items, rounds, _ = items_of(family).work(variant.plan, shape)
     assert done == main.item.products * items + main.round.products * rounds
+
+
+def test_groups_of_tile_rows_decide_what_is_loaded_alike_and_again() -> None:
+    """Of 16 tiles in a row, 8 rows of tiles have two columns, and 16 have one. B of 4096 x 4096 stays in L2 beside the
+    rows of A that are in use only if these are few."""
+    kernels = kernels_of(SPECS / "hopper_gemm.yaml").some()
+    variants = kernels.structure("hopper_gemm_cooperative").variants
+    narrow, wide = (next(v.plan for v in variants if v.values["schedule.group_m"] == n) for n in (8, 16))
+    assert narrow and wide
+    loads, once = 2 * 32 * 4096 * 4096 * 2, 4096 * 4096 * 2  # bytes: tiles of 128 x 128, an operand
+    sharing = partial(items_of(kernels.family).sharing, sms=16, l2=40 << 20)
+    assert sharing(narrow, (4096, 4096, 4096)) == (10 / 32, 2 * once / loads)
+    assert sharing(wide, (4096, 4096, 4096)) == (17 / 32, 3 * once / loads)
+    assert sharing(wide, (1024, 4096, 4096)) == sharing(narrow, (1024, 4096, 4096))
 
 
 def test_memory_bounds_what_does_little() -> None:
@@ -198,7 +215,7 @@ def test_the_command_prints_what_bounds_a_kernel() -> None:
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)["rooflines"]
     (bound,) = found["bounds"]
-    assert bound["by"] == "tensor cores" and bound["us"] == bound["clocks"] / 1000
+    assert bound["by"] == "waits of tasks" and bound["us"] == bound["clocks"] / 1000
 
 
 HSTU = "kernel: hstu\nname: small\narch: sm90\nmask: {targets: true}\n"

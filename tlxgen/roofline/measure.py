@@ -6,6 +6,8 @@ Imports torch and the simulator.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from tlxgen.sim import Session, load_module
 from .counts import Counts
 from .items import items_of
 from .meter import Metered
-from .model import Launch, Pace, Work, paced, separate
+from .model import GPC, Launch, Sharing, Work, paced, separate
 from .replay import replay
 from .trace import Trace, Tracer
 
@@ -29,33 +31,53 @@ Shape = tuple[int, ...]
 Ran = dict[int, tuple[Metered, Trace]]
 
 
-def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Shape) -> list[Launch] | None:
-    """The launches of one config of the module in `path`, for problems like that of `shape`: the one with the most
-    products first. None of a family, or a plan, that does not say what its work items are.
+@dataclass(frozen=True)
+class Probed:
+    """What the launches of a config do, as counted on small problems: that with the most products first, whose
+    operations were traced on each of them."""
 
-    Raises ReviewError where the simulator finds a fault.
+    plan: Plan
+    sharing: Callable[[Plan, Shape, int, int], tuple[float, float]] | None  # of the family
+    launches: tuple[Launch, ...]
+    traces: tuple[Trace, ...]
+    works: tuple[Work, ...]
+
+    def at(self, shape: Shape) -> list[Launch]:
+        """The launches of a problem, the first one with the pace of its tasks, where that is known."""
+        if len(self.traces) < 3:
+            return list(self.launches)
+        plan = self.plan
+        sharing = Sharing(*self.sharing(plan, shape, GPC, plan.arch.l2_bytes)) if self.sharing else None
+        clocks = [replay(trace, plan.arch, _resident(plan), sharing).clocks for trace in self.traces]
+        return [replace(self.launches[0], pace=paced(clocks, self.works)), *self.launches[1:]]
+
+
+def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Shape) -> Probed | None:
+    """Runs one config of the module in `path` on problems like that of `shape`.
+
+    None of a family, or a plan, that does not say what its work items are. Raises ReviewError where the simulator finds
+    a fault.
     """
     plan, cost = variant.plan, items_of(family)
     if plan is None or not hasattr(cost, "probes") or cost.work(plan, shape) is None:
         return None
     probes = cost.probes(plan, shape)
     ran = [run(path, family, variant, config, probe) for probe in probes]
-    works = [Work(*cost.work(plan, probe)) for probe in probes]
+    works = tuple(Work(*cost.work(plan, probe)) for probe in probes)
+    order = sorted(ran[0], key=lambda n: -ran[0][n][0].total.products)
     made: list[Launch] = []
-    for number in sorted(ran[0], key=lambda n: -ran[0][n][0].total.products):
+    for number in order:
         parts = separate([one[number][0].total for one in ran[:2]], works[:2])
         each, item = (Counts(*(_clean(v) for v in part.values)) for part in parts)
-        traces = [one[number][1] for one in ran]
-        pace = _pace(plan, traces, works) if not made and len(probes) > 2 else None  # of the first, which counts
-        made.append(Launch(ran[0][number][0].kernel, each, item, pace))
-    return made
+        made.append(Launch(ran[0][number][0].kernel, each, item))
+    traces = tuple(one[order[0]][1] for one in ran)
+    return Probed(plan, getattr(cost, "sharing", None), tuple(made), traces, works)
 
 
-def _pace(plan: Plan, traces: list[Trace], works: list[Work]) -> Pace | None:
-    """Clocks of CTAs that run one after the other on an SM, or as many at a time as fit."""
+def _resident(plan: Plan) -> int:
+    """CTAs that an SM has room for."""
     room = next(b for b in plan.budgets if b.name == "SMEM")
-    resident = max(1, min(room.limit // max(room.used, 1), plan.arch.registers // register_file(plan)))
-    return paced([replay(trace, plan.arch, resident).clocks for trace in traces], works)
+    return max(1, min(room.limit // max(room.used, 1), plan.arch.registers // register_file(plan)))
 
 
 def _clean(value: float) -> float:

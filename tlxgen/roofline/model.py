@@ -54,7 +54,24 @@ class Unit(NamedTuple):
     clocks: float | None
 
 
+class Sharing(NamedTuple):
+    """What the SMs of a launch load: the part that is different among those of a GPC (`apart`, 1 where no two load the
+    same), and the part that L2 does not have (`missed`)."""
+
+    apart: float
+    missed: float
+
+    def clocks_of_byte(self) -> float:
+        """Of an SM that gets it from L2 while no SM multiplies."""
+        alike, each = 1 / ALIKE, 1 / APART
+        return alike + (each - alike) * (self.apart - 1 / GPC) / (1 - 1 / GPC)
+
+
 PRODUCTS, L2 = "tensor cores", "L2"
+GPC = 16  # SMs that get a line of L2 together
+# Bytes a clock of an SM where those of a GPC load the same, or each what no other one does. What lies between these was
+# measured to come later than on a line from one to the other.
+ALIKE, APART = 91, 36
 LAUNCH = 1000  # clocks of a kernel that does nothing: 1,078 measured by benchmarks/launch_clocks.py on an H200
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 

@@ -20,7 +20,7 @@ from tlxgen.arch import Arch
 from tlxgen.errors import ReviewError
 
 from .counts import Counts
-from .model import L2, PRODUCTS, units
+from .model import L2, PRODUCTS, Sharing, units
 from .trace import Op, Thread, Trace
 
 PRODUCT_LATENCY = {"sm90": 54}  # clocks by which a warpgroup alone waits longer for its wgmmas than they take
@@ -51,6 +51,7 @@ class _Sm:
     running: list[_Job] = field(default_factory=list)
     queues: dict[str, deque[_Job]] = field(default_factory=lambda: defaultdict(deque))
     busy: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    multiplied: bool = False
 
 
 @dataclass
@@ -83,17 +84,21 @@ class _Thread:
         return self.groups if kind == "load" else self.flying[kind]
 
 
-def replay(trace: Trace, arch: type[Arch], resident: int = 1) -> Times:
+def replay(trace: Trace, arch: type[Arch], resident: int = 1, sharing: Sharing | None = None) -> Times:
     """The times of a launch whose clusters run one after the other, `resident` at a time.
 
-    CTAs of a cluster are on an SM each. Raises ReviewError where a task waits for what no operation of the trace does.
+    CTAs of a cluster are on an SM each. `sharing` tells how they load in the launch that is meant.
+
+    Raises ReviewError where a task waits for what no operation of the trace does.
     """
-    return _Replay(trace, arch, resident).run()
+    return _Replay(trace, arch, resident, sharing).run()
 
 
 class _Replay:
-    def __init__(self, trace: Trace, arch: type[Arch], resident: int) -> None:
-        self.arch, self.now = arch, 0.0
+    def __init__(self, trace: Trace, arch: type[Arch], resident: int, sharing: Sharing | None) -> None:
+        self.arch, self.now, self.sharing = arch, 0.0, sharing
+        missed = sharing.missed if sharing else 0.0
+        self.load_latency = arch.load_latency + missed * (arch.tma_latency - arch.load_latency)
         self.sms: dict[int, _Sm] = defaultdict(_Sm)
         self.barriers = {key: _Barrier(count) for key, count in trace.counts.items()}
         self.events: list[tuple[float, int, Callable[[], None]]] = []
@@ -153,7 +158,9 @@ class _Replay:
     def _run(self, sm: _Sm, counts: Counts, then: Callable[[], None], queue: str = "") -> None:
         """Starts a job; one of a queue when those before it have ended."""
         needs = {u.name: u.clocks for u in units(counts, self.arch) if u.clocks}
-        if L2 in needs:
+        if L2 in needs and self.sharing and queue == "loads" and not sm.multiplied:
+            needs[L2] = counts.l2_bytes * self.sharing.clocks_of_byte()
+        elif L2 in needs:
             needs[L2] *= self.arch.l2_bytes_per_clock / self.arch.l2_bytes_per_clock_of_all
 
         def ended() -> None:
@@ -220,6 +227,7 @@ class _Replay:
     def _product(self, thread: _Thread, op: Op) -> bool:
         """A thread's product queues up when the one before it has ended, so that those of others come between."""
         token = object()
+        thread.sm.multiplied = True
         thread.flying["product"].append(token)
 
         def start() -> None:
@@ -260,7 +268,7 @@ class _Replay:
                 group.discard(token)
             self._close(thread)
 
-        self._run(thread.sm, op.counts, lambda: self._later(self.arch.load_latency, landed), "loads")
+        self._run(thread.sm, op.counts, lambda: self._later(self.load_latency, landed), "loads")
         return True
 
     def _close(self, thread: _Thread) -> None:

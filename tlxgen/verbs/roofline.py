@@ -88,9 +88,11 @@ def of_structure(
         assert variant.plan
         taken = [shape for shape in shapes if work(variant.plan, shape) is not None]
         if shapes[0] in taken:
-            launches = measure(path, family, variant, config, shapes[0]) or []
-            bounds = {shape: predicted(family, variant, launches, shape, gpu) for shape in taken}
-            return Roofline(structure, variant, tuple(launches), bounds)
+            probed = measure(path, family, variant, config, shapes[0])
+            if probed is None:
+                return None
+            bounds = {shape: predicted(family, variant, probed.at(shape), shape, gpu) for shape in taken}
+            return Roofline(structure, variant, tuple(probed.at(shapes[0])), bounds)
     return None
 
 

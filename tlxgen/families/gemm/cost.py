@@ -158,6 +158,21 @@ def whole(plan: Plan, shape: Shape, products: int = 1) -> tuple[int, int, int] |
     return tiles, tiles * rounds, rounds
 
 
+def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
+    """Of what tiles of C load, the part that is different among so many that follow each other, and the part that L2 of
+    so many bytes does not have: A once, and B again for each group of tile rows where both do not stay."""
+    facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
+    (m, n, k), high, wide = shape, size["BLOCK_M"], size["BLOCK_N"]
+    rows, columns = math.ceil(m / high), math.ceil(n / wide)
+    group = min(size["GROUP_M"] * facts.cluster_m, rows)
+    a, b = (bytes_of * k for bytes_of in (m * facts.operands[0].k_bytes, n * facts.operands[1].k_bytes))
+    stays = b + a * group / rows <= l2
+    read = a + b * (1 if stays else math.ceil(rows / group))
+    down = min(group, sms)
+    apart = (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide))
+    return apart, min(1.0, read / (a * columns + b * rows))
+
+
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
     """A tile of C a CTA of a cluster, over twelve tiles of K and over twice as many, and four tiles, whatever the
     shape."""
