@@ -27,7 +27,7 @@ import torch
 import triton
 import triton.language as tl
 
-from tlxgen.families import Kernels, Structure, Variant, kernels_of
+from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.loading import load_file
 
 ROOT = Path(__file__).parent.parent
@@ -83,6 +83,10 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("hopper_gemm", "hopper_gemm_pingpong", (6144, 4096, 5120)),
     ("hopper_gemm", "hopper_gemm_cooperative", (8192, 8192, 2048)),
     ("hopper_gemm", "hopper_gemm_pingpong", (3072, 12288, 4096)),
+    # After what L2 keeps had no steps any more.
+    ("hopper_gemm", "hopper_gemm_pingpong", (7168, 5120, 4096)),
+    ("hopper_gemm", "hopper_gemm_cooperative", (6144, 6144, 3072)),
+    ("hopper_gemm", "hopper_gemm_pingpong", (4096, 10240, 2560)),
 )
 
 
@@ -151,27 +155,22 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
 
 
 def clocks_of(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[float, float, float]]:
-    """Of each of the rows, which are taken in turns: SM clocks of its kernel, microseconds of its call, and the
-    kernel's share of them."""
-    calls = [call_of(row) for row in rows]
+    """Of configs of one structure on one problem, which are taken in turns: SM clocks of the kernel, microseconds of
+    the call, and the kernel's share of them. All have the same inputs, since it matters where in memory they lie."""
+    kernels, structure = known(rows[0]["spec"], rows[0]["structure"])
+    module = load_file(ROOT / "generated" / kernels.name / f"{structure.name}.py")
+    problem, shape, spec = kernels.family.problem(), tuple(rows[0]["shape"]), structure.variants[0].spec
+    torch.manual_seed(0)
+    made = problem.inputs(spec, shape, torch.device("cuda"))
+    make = kernels.family.benchmark().call
+    calls = [make(module, spec, shape, made, module.CONFIGS[row["config"]]) for row in rows]
+    for call in calls:
+        call()
+    torch.cuda.synchronize()
     shares = [share_of_first(call) for call in calls]
     alone, *both = between([lambda: None, *calls])
     for share, (clocks, us) in zip(shares, both, strict=True):
         yield (clocks - alone[0]) * share, (us - alone[1]) * share, share
-
-
-def call_of(row: dict[str, Any]) -> Callable[[], Any]:
-    """A call of a row's kernel on inputs of its own, compiled and run once."""
-    kernels, structure = known(row["spec"], row["structure"])
-    variant: Variant = structure.variants[row["config"]]
-    module = load_file(ROOT / "generated" / row["spec"] / f"{row['structure']}.py")
-    problem, shape = kernels.family.problem(), tuple(row["shape"])
-    torch.manual_seed(0)
-    made = problem.inputs(variant.spec, shape, torch.device("cuda"))
-    call = kernels.family.benchmark().call(module, variant.spec, shape, made, module.CONFIGS[row["config"]])
-    call()
-    torch.cuda.synchronize()
-    return call
 
 
 def share_of_first(call: Callable[[], Any]) -> float:

@@ -160,17 +160,30 @@ def whole(plan: Plan, shape: Shape, products: int = 1) -> tuple[int, int, int] |
 
 def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
     """Of what tiles of C load, the part that is different among so many that follow each other, and the part that L2 of
-    so many bytes does not have: A once, and B again for each group of tile rows where both do not stay."""
+    so many bytes does not have: A once, B once, and for each further group of tile rows what of B has been replaced,
+    which has the room that a group's rows of A leave."""
     facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
     (m, n, k), high, wide = shape, size["BLOCK_M"], size["BLOCK_N"]
     rows, columns = math.ceil(m / high), math.ceil(n / wide)
     group = min(size["GROUP_M"] * facts.cluster_m, rows)
     a, b = (bytes_of * k for bytes_of in (m * facts.operands[0].k_bytes, n * facts.operands[1].k_bytes))
-    stays = b + a * group / rows <= l2
-    read = a + b * (1 if stays else math.ceil(rows / group))
+    replaced = 1 - _kept(b / max(1.0, l2 - a * group / rows))
+    read = a + b + b * replaced * (math.ceil(rows / group) - 1)
     down = min(group, sms)
     apart = (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide))
     return apart, min(1.0, read / (a * columns + b * rows))
+
+
+def _kept(size: float) -> float:
+    """What a cache that replaces lines at random keeps of data that is read over and over, `size` times as large.
+
+    Between two reads of a line, all that were not kept replace another one each, which is this one with a probability
+    of one over the lines of the cache.
+    """
+    kept = 0.0
+    for _ in range(100):  # towards the fixed point from below
+        kept = math.exp((kept - 1) * size)
+    return kept if size > 1 else 1.0
 
 
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
