@@ -18,7 +18,7 @@ import math
 import re
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,8 @@ from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.loading import load_file
 
 ROOT = Path(__file__).parent.parent
-REPEATS = 25
+REPEATS = 9  # of a launch at each of
+PLACES = 5  # in memory
 
 HISTORY = "no_targets_no_contextual_no_max_attn_len_no_min_full_attn"
 
@@ -154,23 +155,28 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
     return rows
 
 
-def clocks_of(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[float, float, float]]:
-    """Of configs of one structure on one problem, which are taken in turns: SM clocks of the kernel, microseconds of
-    the call, and the kernel's share of them. All have the same inputs, since it matters where in memory they lie."""
+def clocks_of(rows: Sequence[dict[str, Any]]) -> list[tuple[float, float, float]]:
+    """Of configs of one structure on one problem: SM clocks of the kernel, microseconds of the call, and the kernel's
+    share of them. All configs have the same inputs, at PLACES in memory one after the other, since a GEMM may take 5 %
+    longer at one than at another; medians."""
     kernels, structure = known(rows[0]["spec"], rows[0]["structure"])
     module = load_file(ROOT / "generated" / kernels.name / f"{structure.name}.py")
     problem, shape, spec = kernels.family.problem(), tuple(rows[0]["shape"]), structure.variants[0].spec
-    torch.manual_seed(0)
-    made = problem.inputs(spec, shape, torch.device("cuda"))
     make = kernels.family.benchmark().call
-    calls = [make(module, spec, shape, made, module.CONFIGS[row["config"]]) for row in rows]
-    for call in calls:
-        call()
-    torch.cuda.synchronize()
-    shares = [share_of_first(call) for call in calls]
-    alone, *both = between([lambda: None, *calls])
-    for share, (clocks, us) in zip(shares, both, strict=True):
-        yield (clocks - alone[0]) * share, (us - alone[1]) * share, share
+    shares, found, kept = [], [], []
+    for _ in range(PLACES):
+        torch.manual_seed(0)
+        made = problem.inputs(spec, shape, torch.device("cuda"))
+        calls = [make(module, spec, shape, made, module.CONFIGS[row["config"]]) for row in rows]
+        kept.append((made, [call() for call in calls]))  # or the next tensors would have the same memory
+        torch.cuda.synchronize()
+        shares = shares or [share_of_first(call) for call in calls]
+        (none, alone), *both = between([lambda: None, *calls])
+        found.append([(clocks - none, us - alone) for clocks, us in both])
+    medians = [
+        [statistics.median(values) for values in zip(*of_config, strict=True)] for of_config in zip(*found, strict=True)
+    ]
+    return [(clocks * share, us * share, share) for (clocks, us), share in zip(medians, shares, strict=True)]
 
 
 def share_of_first(call: Callable[[], Any]) -> float:
