@@ -7,13 +7,14 @@ import json
 import os
 import random
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.sim.mutation import equivalent
+from tests.sim.mutation import beyond, equivalent
 from tests.sim.mutation.arguments.argued import Equivalent
 from tests.sim.mutation.equivalent import argument
 from tests.sim.mutation.execute import Outcome, execute, parallel
@@ -22,6 +23,7 @@ from tests.sim.mutation.mutant import Edit, Mutant, apply
 from tests.sim.mutation.mutators import MUTATORS
 from tests.sim.mutation.report import Result, Tally, as_json, as_markdown
 from tests.sim.mutation.subjects import GENERATED, Subject, generated
+from tests.sim.mutation.work import Work
 from tlxgen.sim import RUNS
 
 KERNEL = """
@@ -193,6 +195,35 @@ def test_a_job_that_hangs_or_dies_harms_no_other(monkeypatch: pytest.MonkeyPatch
         results[job] = result
         now[0] = 4.0 * (len(results) == 4)
     assert results == {"a": "A", "b": "B", "c": "C", "hangs": "no answer", "dies": "no answer"}
+
+
+def test_mutants_of_a_group_are_apart(made: list[Mutant]) -> None:
+    found = list(beyond.groups(made))
+    assert Counter(m for group in found for m in group) == Counter(made)
+    for group in found:
+        assert len(group) <= beyond.SIZE and len({m.kind in beyond.WAITS_MORE for m in group}) == 1
+        apply(KERNEL, (edit for mutant in group for edit in mutant.edits))  # which raises if edits overlap
+
+
+def test_of_a_group_that_is_reported_the_one_is_found(
+    made: list[Mutant], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are clean, also two that are reported together and not alone. What is known is not run again."""
+    (bad, *_), (one, other, *_) = sorted(beyond.groups(made), key=len)[-2:]
+
+    def outcome(subject: Subject, group: beyond.Group) -> Outcome:
+        both = one in group and other in group
+        return Outcome("caught", ("deadlock",)) if bad in group or both else Outcome("clean")
+
+    monkeypatch.setattr(beyond, "beyond", outcome)
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL)
+    subjects = {"spec/kernel": Subject("spec/kernel", path, (), lambda *_: None)}  # type: ignore[arg-type,return-value]
+    outcomes = beyond.run(subjects, made, 2, Work(tmp_path / "work", "beyond"))
+    assert {m for m in made if outcomes[m].verdict != "clean"} == {bad}
+    monkeypatch.setattr(beyond, "beyond", None)
+    assert beyond.run(subjects, made, 2, Work(tmp_path / "work", "beyond")).keys() == set(made)
+    assert Work(tmp_path / "work").known(subjects["spec/kernel"], bad) is None  # by the defaults
 
 
 def test_a_rate_is_of_the_faults_alone(made: list[Mutant], monkeypatch: pytest.MonkeyPatch) -> None:
