@@ -37,7 +37,8 @@ Shape = tuple[int, ...]  # as the family's problem has it
 # read ahead, twice, or from SMEM, and shared by clusters; backward with sums over rows. Jagged attention: an activation
 # in the softmax's place, silu under a mask of targets, both ways. Decoding from pages, with sums of parts; quantised
 # blocks. Exchanged operands, loads by threads, drawn items, scales of blocks; backward of attention packed, and on
-# sm100; attention with MX scales, both ways.
+# sm100; attention with MX scales, both ways. An activation and grouped CTA pairs on sm100; scales of blocks, columns
+# in pairs, and CTAs that help others with their last tile.
 GENERATED = (
     "hopper_gemm/hopper_gemm_cooperative",
     "hopper_gemm/hopper_gemm_pingpong",
@@ -90,6 +91,11 @@ GENERATED = (
     "blackwell_attention_fwd_mxfp8/blackwell_attention_fwd_mxfp8_none",
     "blackwell_attention_bwd_mxfp8/blackwell_attention_bwd_mxfp8_causal",
     "blackwell_hstu_bwd/blackwell_hstu_bwd_causal_targets_contextual_max_attn_len",
+    "blackwell_gdpa/blackwell_gdpa_relu_window",
+    "blackwell_grouped_gemm_clc/blackwell_grouped_gemm_clc_m2",
+    "hopper_gemm_fp8_block/hopper_gemm_fp8_block_cooperative",
+    "hopper_gemm_swiglu/hopper_gemm_swiglu_cooperative_tma",
+    "hopper_gemm_helped/hopper_gemm_helped_pingpong_prefetch2_bias_relu_subtiles4",
 )
 MOST_ELEMENTS = 300_000  # of a problem: rows of more are of the same configs and cost seconds a run
 

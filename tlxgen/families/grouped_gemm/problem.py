@@ -62,7 +62,8 @@ def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) ->
     before the next column."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages = constants.get("STAGES", 4)
-    yield 1, constants.get("GROUP_M", 8) * m + 9, n + 7, k
+    pair = spec.cluster.m if spec.arch == "sm100" else 1  # CTAs that share a tile of twice the rows
+    yield 1, constants.get("GROUP_M", 8) * m * pair + 9, n + 7, k
     if spec.problem.vary == "k":
         yield from ((1, 1, 1, 1), (1, 1, 1, k + 1))
         yield 5, m + 8, n + 7, k - 3

@@ -38,7 +38,7 @@ ARGUED = (
         "counts the same number of tiles; with parts of K, each part grows by a tile and starts that much later, so "
         "that they still cover K without overlap.",
         (("assignment", r"k_tiles = tl\.cdiv: (.*) -> \1 \+ 1"),),
-        at=r"^(?!tutorials/)",
+        at=r"^(?!tutorials/|hopper_gemm_fp8_block/)",
     ),
     Equivalent(
         "What is set before or after the wait is in this task's own registers.",
@@ -146,7 +146,7 @@ ARGUED = (
     ),
     Equivalent(
         "The count is raised before or after the wait, whose slot and phase are known by then.",
-        (("later", r"tlx\.barrier_wait\(.*\) after (count|acc_count|use) \+= 1"),),
+        (("later", r"tlx\.barrier_wait\(.*\) after ((acc_|item_)?count|use) \+= 1"),),
     ),
     Equivalent(
         "cp.async fills with zeros what the mask leaves out, with or without being told.",

@@ -9,6 +9,7 @@ DEFAULT_SCHEDULE = rf"^hopper_attention_fwd(_masks/.*packed|/)|{JAGGED}"  # turn
 DECODE = r"^hopper_attention_decode"
 PAIR = r"^blackwell_attention_bwd_2cta/"
 ONE_CTA = r"^blackwell_(attention|hstu)_bwd/"  # of sm100
+GDPA = r"^blackwell_gdpa/"
 DRAWN = r"^hopper_attention_fwd_masks/.*_packed$"  # items that are drawn, and told the consumers in a ring
 ARGUED = (
     Equivalent(
@@ -299,7 +300,7 @@ ARGUED = (
             ("index", r"barrier_wait q_empty: bank -> .*"),
             ("index", r"barrier_expect_bytes q_full: bank -> .*"),
         ),
-        at=r"^blackwell_attention_fwd(/|_schedules)",
+        at=rf"^blackwell_attention_fwd(/|_schedules)|{GDPA}",
     ),
     Equivalent(
         "Both groups' products end together, and both Qs are awaited before either's scores.",
@@ -323,7 +324,41 @@ ARGUED = (
     Equivalent(
         "Q_STAGES is 1 in every config of the module: q_slot is 0.",
         (("index", r"\w+ \w+: (q_slot -> 0|0 -> q_slot|q_slot \+ Q_STAGES -> 1|1 -> q_slot \+ Q_STAGES)"),),
-        at=r"^blackwell_attention_fwd(/|_mxfp8/|_schedules)",
+        at=rf"^blackwell_attention_fwd(/|_mxfp8/|_schedules)|{GDPA}",
+    ),
+    Equivalent(
+        "O of group 0 is read before that of group 1, and the MMA waits for both before it multiplies for either.",
+        (
+            ("drop", r"tlx\.barrier_wait\(acc_empty\[0\], .*"),
+            ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
+            ("index", r"barrier_wait acc_empty: 0 -> (1|q_slot \+ Q_STAGES|\(0 \+ 1\) % \(2\))"),
+        ),
+        at=GDPA,
+        role=r"^# MMA:",
+        statement=r"acc_empty\[0\]",
+    ),
+    Equivalent(
+        "The same, of who reads it; and of what the MMA publishes, O of group 1 is last.",
+        (
+            ("index", r"barrier_wait acc_full: group -> \(group \+ 1\).*"),
+            ("index", r"barrier_arrive acc_empty: group -> \(group \+ 1\).*"),
+        ),
+        at=GDPA,
+        role=r"^# Output:",
+    ),
+    Equivalent(
+        "Who stores O needs to know of no keys. A CTA has counted as many items as tiles of queries.",
+        (("operands", r"k_start <-> n_k"), ("counter", r"q_slot, q_phase = ring_slot: q_count -> item_count")),
+        at=GDPA,
+        role=r"^# (Output|MMA):",
+    ),
+    Equivalent(
+        "More tiles are walked, or masked, than need be: the mask hides what is not seen.",
+        (
+            ("condition", r"if part != 1: scores = visible: .* -> True"),
+            ("assignment", r"(end = max|whole_begin = tl\.cdiv): (.*) -> \2 \+ 1"),
+        ),
+        at=GDPA,
     ),
     Equivalent(
         "The MMA needs neither: which tiles there are it takes from the row alone.",

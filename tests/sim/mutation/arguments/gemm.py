@@ -15,7 +15,7 @@ ARGUED = (
     Equivalent(
         "Waits for all of the task's stores, where C has two buffers and one of them might go on being read.",
         (("pendings", r"tlx\.async_descriptor_store_wait: C_STAGES - 1 -> C_STAGES - 1 - 1"),),
-        at=r"blackwell",
+        at=r"^blackwell|^hopper_gemm_helped/",
     ),
     Equivalent(
         "C_STAGES is 1 in every config of the module: c_count % 1 is 0 whatever is counted, and the slot is that of "
@@ -27,7 +27,7 @@ ARGUED = (
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> replica"),
             ("index", r"(local_store|async_descriptor_store) c_tiles: c_slot -> \(c_slot \+ 1\) % \(C_STAGES\)"),
         ),
-        at=r"^hopper_((grouped_)?gemm(?!.*store_task)|matmul/)",
+        at=r"^hopper_((grouped_)?gemm(?!.*store_task|_helped)|matmul/)",
     ),
     Equivalent(
         "A tile has 4 subtiles, or 4 of each of 2 row groups, and C_STAGES is 2 in every config of the module: at the "
@@ -38,7 +38,7 @@ ARGUED = (
     Equivalent(
         "ACC_STAGES and C_STAGES are both 2 in every config of the module.",
         (("counter", r"acc_slot, acc_phase = ring_slot: ACC_STAGES -> C_STAGES"),),
-        at=r"^blackwell_gemm(_clc|_2cta)?/",
+        at=r"^blackwell_(gemm(_clc|_2cta)?|grouped_gemm_clc)/",
     ),
     Equivalent(
         "Which of the cluster's two CTAs loads a shared tile for both is a matter of balance: the condition and its "
@@ -50,7 +50,7 @@ ARGUED = (
         "The item past the last lies beyond M or N in every role: TMA loads zeros there and stores nothing, and what "
         "threads store is masked.",
         (("assignment", r"num_items = tl\.cdiv: (tl\.cdiv\(M, .*\) \* tl\.cdiv\(N, [^)]*\)) -> \1 \+ 1"),),
-        at=r"^(hopper_gemm|blackwell_gemm|blackwell_mx_gemm)(?!_split_k|_any_rows)",
+        at=r"^(hopper_gemm|blackwell_gemm|blackwell_mx_gemm)(?!_split_k|_any_rows|_fp8_block)",
     ),
     Equivalent(
         "The item before the first lies before the first row, the one past the last beyond M or N: loads there give "
@@ -100,7 +100,7 @@ ARGUED = (
             ("bound", r"for _ in range: (ACC_STAGES|STAGES) -> (\1 - 1|1, \1)"),
             ("condition", r"if cta == 0: for _ in range: .*"),
         ),
-        at=r"^blackwell_(gemm_2cta|mx_gemm)",
+        at=r"^blackwell_(gemm_2cta|mx_gemm|grouped_gemm_clc)",
     ),
     Equivalent(
         "The same, of the statements of these waits.",
@@ -109,7 +109,7 @@ ARGUED = (
             ("alias", r"tlx\.barrier_wait: acc_empty -> acc_full"),
             ("count", r"(acc_)?count \+= 1: .* -> pass"),
         ),
-        at=r"^blackwell_(gemm_2cta|mx_gemm)",
+        at=r"^blackwell_(gemm_2cta|mx_gemm|grouped_gemm_clc)",
         loop=r"^for _ in range\((ACC_)?STAGES\)",
     ),
     Equivalent(
@@ -138,7 +138,7 @@ ARGUED = (
     Equivalent(
         "Past the last group nobody uses where it would end.",
         (("mask", r"tl\.load: other=0 dropped"),),
-        at=r"^hopper_(grouped_gemm|attention_fwd_masks/)",
+        at=r"^((hopper|blackwell)_grouped_gemm|hopper_attention_fwd_masks/)",
         function=r"^group_of$",
     ),
     Equivalent(
@@ -286,7 +286,7 @@ ARGUED = (
     Equivalent(
         "A group begins where the one before it ends. Nothing lies between 1 and 0, where that before the first ends.",
         (("assignment", r"begin = 0: 0 -> 0 \+ 1"),),
-        at=r"^hopper_grouped_gemm",
+        at=r"^(hopper|blackwell)_grouped_gemm",
     ),
     Equivalent(
         "The same; and what is before the first group has no items.",
@@ -324,7 +324,7 @@ ARGUED = (
             ("assignment", r"((line|k) = .* \+ 1|lines = .*)"),
             ("mask", r"tlx\.prefetch: .* -> \(\(line < lines\) \| True\) & \(k < K\)"),
         ),
-        at=r"^hopper_matmul/",
+        at=r"^hopper_(matmul|gemm_helped)/",
         function=r"^prefetch_a(long|cross)_k$",
     ),
     Equivalent(
@@ -334,7 +334,45 @@ ARGUED = (
             ("condition", r"if worker % 2 == 0: prefetch_along_k: .*"),
             ("slots", r"if worker % 2 == 0: prefetch_along_k: .*"),
         ),
-        at=r"^hopper_matmul/",
+        at=r"^hopper_(matmul|gemm_helped)/",
+    ),
+    Equivalent(
+        "The flag is 0 or 1, so that another number than 1 is as good as 0. Without a last wave there are no helpers.",
+        (("assignment", r"found = 0: 0 -> 0 - 1"), ("condition", r"if num_whole < num_tiles: cta = .* -> True")),
+        at=r"^hopper_gemm_helped/",
+    ),
+    Equivalent(
+        "A tile that is fixed up is the last one of its CTA: nobody loads into these slots again.",
+        (
+            ("drop", r"tlx\.barrier_arrive\(ab_empty\[slot\]\) dropped"),
+            ("duplicate", r"tlx\.barrier_arrive\(ab_empty\[slot\]\) twice"),
+            ("alias", r"tlx\.barrier_arrive: ab_empty -> ab_full"),
+        ),
+        at=r"^hopper_gemm_helped/",
+        loop=r"^for i in ",
+    ),
+    Equivalent(
+        "Two columns of the product are one of C, and those of tiles are even: half of the next number is the same.",
+        (
+            ("assignment", r"column = tile_n \* BLOCK_N: (.*) -> \1 \+ 1"),
+            ("offset", r"tlx\.async_descriptor_store: column -> \(column \+ 1\)"),
+        ),
+        at=r"^hopper_gemm_swiglu/",
+        role=r"^# MMA:",
+    ),
+    Equivalent(
+        "Only the product of both scales is taken. The first product has been waited for.",
+        (
+            ("operands", r"(scale|next)_a <-> (scale|next)_b"),
+            ("initialisation", r"acc = tlx\.async_dot_wait\(0, acc\) in each round"),
+        ),
+        at=r"^hopper_gemm_fp8_block/",
+    ),
+    Equivalent(
+        "The first CTA of a cluster alone multiplies. Its number is even: half of the next one is the same.",
+        (("assignment", r"item = tl\.program_id: tl\.program_id\(0\) -> tl\.program_id\(0\) \+ 1"),),
+        at=r"^blackwell_grouped_gemm_clc/.*_m2$",
+        role=r"^# MMA:",
     ),
     Equivalent(
         "Boxes bring as many bytes as a whole tile; rows past the end do not matter.",
