@@ -347,10 +347,15 @@ ARGUED = (
         role=r"^# Output:",
     ),
     Equivalent(
-        "Who stores O needs to know of no keys. A CTA has counted as many items as tiles of queries.",
-        (("operands", r"k_start <-> n_k"), ("counter", r"q_slot, q_phase = ring_slot: q_count -> item_count")),
+        "Who stores O needs to know of no keys.",
+        (("operands", r"k_start <-> n_k"),),
         at=GDPA,
-        role=r"^# (Output|MMA):",
+        role=r"^# Output:",
+    ),
+    Equivalent(
+        "A CTA has counted as many items as tiles of queries.",
+        (("counter", r"q_slot, q_phase = ring_slot: q_count -> item_count"),),
+        at=GDPA,
     ),
     Equivalent(
         "More tiles are walked, or masked, than need be: the mask hides what is not seen.",

@@ -334,7 +334,22 @@ ARGUED = (
             ("condition", r"if worker % 2 == 0: prefetch_along_k: .*"),
             ("slots", r"if worker % 2 == 0: prefetch_along_k: .*"),
         ),
-        at=r"^hopper_(matmul|gemm_helped)/",
+        at=r"^hopper_matmul/",
+    ),
+    Equivalent(
+        "The same, as long as there are two workers or more.",
+        (
+            ("assignment", r"(worker = tl\.program_id: .*|workers = tl\.num_programs: .* \+ 1)"),
+            ("condition", r"if worker % 2 == 0: prefetch_along_k: .*"),
+            ("slots", r"if worker % 2 == 0: prefetch_along_k: .*"),
+        ),
+        at=r"^hopper_gemm_helped/",
+    ),
+    Equivalent(
+        "A tile leaves in 4 or 8 pieces, and C_STAGES is 2 in every config of the module: at the end of a tile the "
+        "buffer is that of its start. Which is the first is nobody's concern.",
+        (("initialisation", r"c_count = 0 in each round"), ("assignment", r"c_count = 0: 0 -> 0 \+ 1")),
+        at=r"^hopper_gemm_helped/",
     ),
     Equivalent(
         "The flag is 0 or 1, so that another number than 1 is as good as 0. Without a last wave there are no helpers.",
