@@ -357,6 +357,21 @@ ARGUED = (
         at=r"^hopper_gemm_helped/",
     ),
     Equivalent(
+        "Within a tile a slot is released when the next one has been waited for, and a tile that is helped has five K "
+        "tiles of its own or more: who has acquired a slot knows that what was in the next one has come, and was "
+        "awaited. Its bytes may be announced then. Four parts announce them for four slots.",
+        (
+            (
+                "sooner",
+                r"tlx\.barrier_expect_bytes\(ab_full\[slot\], .* before tlx\.barrier_wait\(ab_empty\[slot\], .*",
+            ),
+            ("later", r"tlx\.barrier_wait\(ab_empty\[slot\], .* after tlx\.barrier_expect_bytes\(ab_full\[slot\], .*"),
+            ("index", r"barrier_expect_bytes ab_full: slot -> \(slot \+ 1\) % \(STAGES\)"),
+        ),
+        at=r"^hopper_gemm_helped/",
+        loop=r"^for part in range\(4\)",
+    ),
+    Equivalent(
         "A tile that is fixed up is the last one of its CTA: nobody loads into these slots again.",
         (
             ("drop", r"tlx\.barrier_arrive\(ab_empty\[slot\]\) dropped"),
