@@ -1,6 +1,6 @@
 """How fast threads compute beside running products on one SM of a Hopper GPU, and products beside threads, in clocks.
 
-    python benchmarks/beside_products.py [--json FILE]
+    python -m benchmarks.beside_products [--json FILE]
 
 One CTA: none, one or two warpgroups multiply tiles of 64 x 128 x 64, each waiting for a product before the next, the
 left operand in SMEM or in registers; none, one or two others compute rounds of one kind on 64 x 128 floats. Clocks of a
@@ -19,12 +19,9 @@ import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
 
+from benchmarks.clock import clock
+
 FEW, MANY = 64, 4000  # of what is measured, and of what goes on beside it
-
-
-@triton.jit
-def clock():
-    return tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
 
 
 @triton.jit

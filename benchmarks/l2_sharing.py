@@ -22,6 +22,7 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from benchmarks.clock import clock
 from benchmarks.roofline_clocks import between
 from tlxgen.loading import load_file
 
@@ -29,11 +30,6 @@ ROOT = Path(__file__).parent.parent
 ROWS, K, SLOTS, TRIPS = 128, 512, 6, 1200
 SHAPES = ((4096, 4096, 4096), (2048, 8192, 3072), (8192, 2048, 3072), (5120, 3072, 8192), (8192, 8192, 2048))
 GROUPS = (1, 2, 4, 8, 16, 32, 64)
-
-
-@triton.jit  # type: ignore
-def clock():  # type: ignore
-    return tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
 
 
 @triton.jit  # type: ignore

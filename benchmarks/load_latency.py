@@ -20,7 +20,7 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from benchmarks.l2_sharing import clock
+from benchmarks.clock import clock
 
 TILE, K_TILE, PRODUCT = 128, 64, 512
 SHAPES = ((4096, 4096, 4096), (2048, 8192, 3072), (8192, 2048, 3072), (5120, 3072, 8192), (8192, 8192, 2048))

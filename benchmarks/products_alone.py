@@ -18,12 +18,9 @@ import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
 
+from benchmarks.clock import clock
+
 ROUNDS = 500
-
-
-@triton.jit
-def clock():
-    return tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
 
 
 @triton.jit

@@ -27,6 +27,7 @@ import torch
 import triton
 import triton.language as tl
 
+from benchmarks.clock import clock
 from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.loading import load_file
 
@@ -95,9 +96,8 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 def stamp(clock_ptr):  # type: ignore
     """Stores the number of the SM that each CTA is on, and its clock64."""
     sm = tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
-    clock = tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
     tl.store(clock_ptr + tl.program_id(0) * 2, sm.to(tl.int64))
-    tl.store(clock_ptr + tl.program_id(0) * 2 + 1, clock)
+    tl.store(clock_ptr + tl.program_id(0) * 2 + 1, clock())
 
 
 def main() -> int:
@@ -222,8 +222,8 @@ def _passed(first: torch.Tensor, last: torch.Tensor) -> float:
     at: list[dict[int, int]] = []
     for table, most in ((first, max), (last, min)):
         found: dict[int, int] = {}
-        for sm, clock in table.tolist():
-            found[sm] = most(found.get(sm, clock), clock)
+        for sm, value in table.tolist():
+            found[sm] = most(found.get(sm, value), value)
         at.append(found)
     return statistics.median(at[1][sm] - clock for sm, clock in at[0].items() if sm in at[1])
 

@@ -19,15 +19,12 @@ import triton.language as tl
 import triton.language.extra.tlx as tlx
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from benchmarks.clock import clock
+
 ROWS, K, SLOTS, TRIPS = 128, 4096, 8, 512
 BOXES = (128, 64, 32, 16, 8)  # rows of a box
 WITHIN = (128, 120, 96, 64, 16, 1)  # rows that lie within the tensor
 FEW = 16  # CTAs
-
-
-@triton.jit
-def clock():
-    return tl.inline_asm_elementwise("mov.u64 $0, %clock64;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
 
 
 @triton.jit
