@@ -52,34 +52,33 @@ def runnable(spec: GroupedGemmSpec, shape: Shape) -> Shape:
 
 
 def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """What a CPU runs at once, as `_simulated` says, of those that the spec can have."""
-    return (runnable(spec, shape) for shape in _simulated(spec, constants, sms))
+    """Problems that a CPU runs at once, as the spec can have them: one element; groups of some tiles, with K shorter
+    than a tile and longer than the ring; more groups than CTAs, most of them empty or of a few rows; a group of more
+    tile rows than are walked before the next column."""
 
+    def shapes() -> Iterator[Shape]:
+        m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
+        stages = constants.get("STAGES", 4)
+        pair = spec.cluster.m if spec.arch == "sm100" else 1  # CTAs that share a tile of twice the rows
+        yield 1, constants.get("GROUP_M", 8) * m * pair + 9, n + 7, k
+        if spec.problem.vary == "k":
+            yield from ((1, 1, 1, 1), (1, 1, 1, k + 1))
+            yield 5, m + 8, n + 7, k - 3
+            yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
+            if spec.schedule.tail == "split":  # few parts, of the group that has half; 8, or more on more SMs
+                yield 5, 1, 2 * n - 8, 20 * k
+                yield from ((1, rows, n - 8, 9 * LEAST_PART * k) for rows in (1, m))
+        elif spec.problem.vary == "n":
+            yield 1, 1, 1, k
+            yield 4, m + 3, n - 9, k + k // 2
+            yield 9, 2 * m, 8, (stages + 1) * k - 8
+        else:
+            yield 1, 1, 1, k
+            yield 4, m - 9, n + 7, k + k // 2
+            yield 3, m + 7, 2 * n - 8, (stages + 1) * k - 8
+            yield 3 * sms, 5, n, k
 
-def _simulated(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
-    """Problems that a CPU runs at once: one element; groups of some tiles, with K shorter than a tile and longer than
-    the ring; more groups than CTAs, most of them empty or of a few rows; a group of more tile rows than are walked
-    before the next column."""
-    m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
-    stages = constants.get("STAGES", 4)
-    pair = spec.cluster.m if spec.arch == "sm100" else 1  # CTAs that share a tile of twice the rows
-    yield 1, constants.get("GROUP_M", 8) * m * pair + 9, n + 7, k
-    if spec.problem.vary == "k":
-        yield from ((1, 1, 1, 1), (1, 1, 1, k + 1))
-        yield 5, m + 8, n + 7, k - 3
-        yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
-        if spec.schedule.tail == "split":  # few parts, of the group that has half; 8, or more on more SMs
-            yield 5, 1, 2 * n - 8, 20 * k
-            yield from ((1, rows, n - 8, 9 * LEAST_PART * k) for rows in (1, m))
-    elif spec.problem.vary == "n":
-        yield 1, 1, 1, k
-        yield 4, m + 3, n - 9, k + k // 2
-        yield 9, 2 * m, 8, (stages + 1) * k - 8
-    else:
-        yield 1, 1, 1, k
-        yield 4, m - 9, n + 7, k + k // 2
-        yield 3, m + 7, 2 * n - 8, (stages + 1) * k - 8
-        yield 3 * sms, 5, n, k
+    return (runnable(spec, shape) for shape in shapes())
 
 
 def unseen(spec: GroupedGemmSpec) -> Iterator[Waiver]:
