@@ -78,7 +78,7 @@ def gemm_times() -> Iterator[Row]:
                 [128, 128, 64],
                 [128, 256, 64],
             ):
-                constants = {"BLOCK_N": kernel["tile"][1]}
+                constants = {"BLOCK_N": kernel["tile"][1], "STAGES": kernel["stages"], "GROUP_M": kernel["group_m"]}
                 yield Row(name, GEMM_SPEC, "hopper_gemm_cooperative", constants, tuple(group["shape"]), kernel["us"])
 
 
