@@ -69,8 +69,8 @@ class Sharing(NamedTuple):
 
 PRODUCTS, L2 = "tensor cores", "L2"
 GPC = 16  # SMs that get a line of L2 together
-# Bytes a clock of an SM where those of a GPC load the same, or each what no other one does. What lies between these was
-# measured to come later than on a line from one to the other.
+# Bytes a clock of an SM where those of a GPC load the same, and where each loads what no other one does, measured by
+# benchmarks/l2_sharing.py on an H200. In between, a byte takes longer than a straight line from one to the other says.
 ALIKE, APART = 91, 36
 LAUNCH = 1000  # clocks of a kernel that does nothing: 1,078 measured by benchmarks/launch_clocks.py on an H200
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
