@@ -66,7 +66,7 @@ def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: i
             yield 5, m + 8, n + 7, k - 3
             yield 3, 8, 2 * n - 8, (stages + 1) * k + 5
             if spec.schedule.tail == "split":  # few parts, of the group that has half; 8, or more on more SMs
-                yield 5, 1, 2 * n - 8, 20 * k
+                yield 5, 1, 2 * n - 8, 23 * k  # of which the first two seeds leave no room for another one
                 yield from ((1, rows, n - 8, 9 * LEAST_PART * k) for rows in (1, m))
         elif spec.problem.vary == "n":
             yield 1, 1, 1, k

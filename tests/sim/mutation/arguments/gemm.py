@@ -264,10 +264,16 @@ ARGUED = (
         (
             ("condition", r"(if tail_parts <= 4|elif tail_parts <= 8): .* -> False"),
             ("condition", r"if stripe \+ i < end: .* -> True"),
-            ("bound", r"for stripe in range: (end -> end \+ 1|4 -> 4 - 1|2 -> 2 - 1)"),
+            ("bound", r"for stripe in range: (4 -> 4 - 1|2 -> 2 - 1)"),
         ),
         at=r"^hopper_grouped_gemm_weights_split/",
         function=r"^fix_up$",
+    ),
+    Equivalent(
+        "A stripe past the last one is not stored.",
+        (("bound", r"for stripe in range: end -> end \+ 1"),),
+        at=r"^hopper_grouped_gemm_weights_split/",
+        statement=r"range\(0, end, \d\)",
     ),
     Equivalent(
         "A part past the last one is masked.",
@@ -276,11 +282,8 @@ ARGUED = (
         function=r"^sum_partials$",
     ),
     Equivalent(
-        "There is room for twice as many parts: for one more, of zeros, or for all of them one further on.",
-        (
-            ("assignment", r"part_k = part_tiles \* BLOCK_K: (.*) -> \1 - 1"),
-            ("assignment", r"first_part = begin // : (.*) -> \1 \+ 1"),
-        ),
+        "There is room for twice as many parts: for one more, of zeros.",
+        (("assignment", r"part_k = part_tiles \* BLOCK_K: (.*) -> \1 - 1"),),
         at=r"^hopper_grouped_gemm_weights_split/",
     ),
     Equivalent(
