@@ -32,8 +32,8 @@ from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.loading import load_file
 
 ROOT = Path(__file__).parent.parent
-REPEATS = 9  # of a launch at each of
-PLACES = 5  # in memory
+PLACES = 5  # in memory, that the inputs have one after the other
+REPEATS = 9  # of a launch at each place
 
 HISTORY = "no_targets_no_contextual_no_max_attn_len_no_min_full_attn"
 
@@ -85,7 +85,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("hopper_gemm", "hopper_gemm_pingpong", (6144, 4096, 5120)),
     ("hopper_gemm", "hopper_gemm_cooperative", (8192, 8192, 2048)),
     ("hopper_gemm", "hopper_gemm_pingpong", (3072, 12288, 4096)),
-    # After what L2 keeps had no steps any more.
+    # After the last change of that: what L2 keeps of B follows from random replacement.
     ("hopper_gemm", "hopper_gemm_pingpong", (7168, 5120, 4096)),
     ("hopper_gemm", "hopper_gemm_cooperative", (6144, 6144, 3072)),
     ("hopper_gemm", "hopper_gemm_pingpong", (4096, 10240, 2560)),
@@ -158,8 +158,8 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
 
 def clocks_of(rows: Sequence[dict[str, Any]]) -> list[tuple[float, float, float]]:
     """Of configs of one structure on one problem: SM clocks of the kernel, microseconds of the call, and the kernel's
-    share of them. All configs have the same inputs, at PLACES in memory one after the other, since a GEMM may take 5 %
-    longer at one than at another; medians."""
+    share of them, medians over PLACES. All configs have the same inputs, since a GEMM may take 5 % longer at one place
+    in memory than at another."""
     kernels, structure = known(rows[0]["spec"], rows[0]["structure"])
     module = load_file(ROOT / "generated" / kernels.name / f"{structure.name}.py")
     problem, shape, spec = kernels.family.problem(), tuple(rows[0]["shape"]), structure.variants[0].spec

@@ -1,9 +1,9 @@
 """`python -m tests.sim.mutation.beyond [NAME ...]`: whether 20 seeds, or 1, 2, 3 SMs, report what the defaults do not.
 
-Whatever the defaults report is reported. So only mutants that they do not find are run, which are those that are argued
-to be no faults; all of them, up to SIZE of a module in one copy of it, since each has hundreds of runs. Mutants that
-only add to what is waited for are apart from all others, behind which they could hide a race. A copy that is reported
-is halved until one mutant is left.
+Only mutants that the defaults do not find are run: those that are argued to be no faults. Each needs hundreds of runs,
+so up to SIZE mutants of a module share a copy of it. Mutants that only wait for more have copies of their own, since
+they could hide a race that another one makes. The mutants of a copy that is reported are run again in halves, until
+one is left.
 """
 
 from __future__ import annotations
