@@ -45,6 +45,16 @@ def one_round(x, top, total, KIND: tl.constexpr):
         total = total * tl.exp2(top - new) + tl.sum(x, 1)
         x = x.to(tl.bfloat16).to(tl.float32)
         top = new
+    elif KIND == "softmax":
+        new = tl.maximum(tl.max(x, 1), top)
+        p = tl.exp2(x * 0.125 - new[:, None])
+        total = total * tl.exp2(top - new) + tl.sum(p, 1)
+        x = x + (new * 1e-6)[:, None]
+        top = new
+    elif KIND == "rounded":
+        x = (x + 0.25).to(tl.bfloat16).to(tl.float32)
+    elif KIND == "addition":
+        x = x + 0.25
     return x, top, total
 
 
@@ -102,6 +112,9 @@ KINDS = (
     "sum of rows, product",
     "multiply-add, exp2, sum of rows",
     "softmax, rounded",
+    "softmax",
+    "rounded",
+    "addition",
 )
 
 

@@ -7,11 +7,13 @@ import pytest
 from tlxgen.arch import Sm90
 from tlxgen.errors import ReviewError
 from tlxgen.roofline import GPC, Counts, Pace, Sharing, Work
-from tlxgen.roofline.model import ALIKE, APART, paced
-from tlxgen.roofline.replay import PRODUCT_LATENCY, replay
+from tlxgen.roofline.latencies import latencies, while_products_run
+from tlxgen.roofline.model import ALIKE, APART, ORDER, USUAL, paced
+from tlxgen.roofline.replay import replay
 from tlxgen.roofline.trace import Op, Thread, Trace
 
-LOAD, BARRIER, PRODUCT = Sm90.load_latency, Sm90.barrier_latency, PRODUCT_LATENCY["sm90"]
+H200 = latencies(Sm90)
+LOAD, BARRIER, PRODUCT, SLOWER = H200.of_load(0), H200.mbarrier_group, H200.product, H200.beside["exponential unit"]
 CLOCK = Counts(products=Sm90.products)  # of the tensor cores
 
 
@@ -19,8 +21,8 @@ def exponentials(clocks: float) -> Op:
     return Op("work", Counts(exponentials=clocks * Sm90.exponentials_per_clock))
 
 
-def product(clocks: float) -> Op:
-    return Op("product", CLOCK * clocks)
+def product(clocks: float, wgmmas: int = 1) -> Op:
+    return Op("product", CLOCK * clocks, number=wgmmas)
 
 
 def load(barrier: str, clocks: float, size: int = 8) -> Op:
@@ -62,8 +64,10 @@ def test_what_sms_load_alike_comes_sooner_until_they_multiply() -> None:
 
     assert arrives(1 / GPC) == pytest.approx(LOAD + BARRIER + 9100 / ALIKE)
     assert arrives(1.0) == pytest.approx(LOAD + BARRIER + 9100 / APART)
-    assert arrives(1.0, 0.5) - arrives(1.0) == pytest.approx((Sm90.tma_latency - LOAD) / 2)
-    assert arrives(1.0, 0.0, product(100)) == arrives(1 / GPC, 0.0, product(100))
+    assert arrives(1.0, 0.5) - arrives(1.0) == pytest.approx(H200.missed / 2)
+    usual, each = (arrives(apart, 0.0, product(100)) for apart in (USUAL, 1.0))
+    assert arrives(1 / GPC, 0.0, product(100)) == usual
+    assert each - usual == pytest.approx(9100 / Sm90.l2_bytes_per_clock_of_all * ORDER * (1 - USUAL))
 
 
 def test_tasks_share_a_unit_and_not_another() -> None:
@@ -73,9 +77,40 @@ def test_tasks_share_a_unit_and_not_another() -> None:
 
 
 def test_threads_are_slower_beside_products() -> None:
-    """As long as they run: 1.2 clocks of the exponential unit for one."""
+    """As long as they run. Beside those that run for 73 % of the time, exponentials take 1.2 times as long."""
+    assert 1 / while_products_run(1.2) * 0.73 + 0.27 == pytest.approx(1 / 1.2)
     assert clocks(trace([product(600), exponentials(500), Op("product_wait")])) == pytest.approx(600 + PRODUCT)
-    assert clocks(trace([product(240), exponentials(500), Op("product_wait")])) == pytest.approx(240 + 300)
+    beside = (240 - H200.issue) / SLOWER
+    assert clocks(trace([product(240), exponentials(500), Op("product_wait")])) == pytest.approx(240 + 500 - beside)
+
+
+def test_who_issues_a_wgmma_too_many_waits() -> None:
+    """Of sixteen, half must have ended when the last one is issued."""
+    issues = [product(1600, wgmmas=16), exponentials(2000)]
+    assert clocks(trace(issues)) == pytest.approx(1600 + 2000 - 800 / SLOWER)
+
+
+def test_who_has_begun_to_issue_goes_on_before_others() -> None:
+    """The twelve wgmmas of the first have ended when the others' begin."""
+    twelve = [product(1200, wgmmas=12), Op("product_wait")]
+    beside = (1200 - PRODUCT) / SLOWER
+    assert clocks(trace([*twelve, exponentials(3000)], twelve)) == pytest.approx(2400 + 3000 - beside)
+
+
+def test_a_load_takes_longer_where_more_is_under_way() -> None:
+    """In proportion between what was measured, and no longer than the longest that was."""
+    (low, least), (high, most), *_ = H200.load
+    assert H200.of_load((low + high) / 2) == (least + most) / 2
+    assert H200.of_load(1 << 20) == H200.load[-1][1]
+
+
+def test_a_sum_is_waited_for_as_a_maximum_is() -> None:
+    """Both take longer beside products, which end before."""
+    both = [Op("reduce"), Op("reduce", number=1)]
+    assert clocks(trace(both)) == H200.maximum + H200.sum
+    running = [product(1000), *both, Op("product_wait")]
+    assert clocks(trace([*running, exponentials(10)])) == pytest.approx(1000 + PRODUCT + 10)
+    assert clocks(trace([product(1), *both])) == pytest.approx(H200.issue + H200.maximum + H200.sum)
 
 
 def test_products_run_one_after_the_other_and_are_waited_for_in_order() -> None:
@@ -122,7 +157,7 @@ def test_who_takes_turns_waits_for_the_other() -> None:
         ]
 
     first = [Op("join", on=((("turn", 0), 128),), number=256)]  # by the second: the first begins
-    assert clocks(trace(turns(0, 1), first + turns(1, 0))) == pytest.approx(2 * (100 + BARRIER))
+    assert clocks(trace(turns(0, 1), first + turns(1, 0))) == pytest.approx(2 * (100 + H200.named))
 
 
 def test_a_store_is_waited_for_until_it_has_read() -> None:

@@ -126,7 +126,7 @@ def test_a_prediction_is_never_below_what_the_products_take(case: tuple[str, str
     variant = kernels.structure(structure).variants[0]
     clocks = predicted(kernels.family, variant, counted(*case), shape, GPUS["sm90"]).clocks
     least = kernels.family.flops(variant.spec, shape) / (2 * Sm90.products * 132)
-    assert least < clocks - START < 1.1 * least
+    assert least < clocks - START < 1.2 * least  # two H200s take 1.19 and 1.29 times as long, and 1.26 for attention
 
 
 def test_the_last_wave_takes_as_long_as_a_whole_one() -> None:
@@ -179,19 +179,30 @@ def test_items_and_rounds_are_those_of_the_kernel(spec: str, structure: str, sha
 
 
 def test_groups_of_tile_rows_decide_what_is_loaded_alike_and_again() -> None:
-    """Of 16 tiles in a row, 8 rows of tiles have two columns, and 16 have one. All of a B of 4096 x 4096 stays in L2
-    beside 8 rows of tiles of A; beside 16 it is 4/3 of the room, and 55 % stays until the second group of them."""
+    """Of 16 tiles in a row, 8 rows of tiles have two columns, and 16 have one. The first 132 tiles of a group load A
+    first. All of a B of 4096 x 4096 stays in L2 beside 8 rows of tiles of A, and is new to one group of four; beside 16
+    it is 4/3 of the room, and 55 % stays until the second group of two."""
     kernels = kernels_of(SPECS / "hopper_gemm.yaml").some()
     variants = kernels.structure("hopper_gemm_cooperative").variants
     narrow, wide = (next(v.plan for v in variants if v.values["schedule.group_m"] == n) for n in (8, 16))
     assert narrow and wide
-    loads, once = 2 * 32 * 4096 * 4096 * 2, 4096 * 4096 * 2  # bytes: tiles of 128 x 128, an operand
     sharing = partial(items_of(kernels.family).sharing, sms=16, l2=40 << 20)
-    assert sharing(narrow, (4096, 4096, 4096)) == (10 / 32, 2 * once / loads)
+    assert sharing(narrow, (4096, 4096, 4096)) == (10 / 32, pytest.approx(1 - (1 - 132 / 256) * 3 / 4))
     apart, missed = sharing(wide, (4096, 4096, 4096))
-    kept = 3 - missed * loads / once
+    kept = 2 * (1 - missed) / (1 - 132 / 512)
     assert apart == 17 / 32 and kept == pytest.approx(math.exp((kept - 1) * 4 / 3)) and 0.5 < kept < 0.6
     assert sharing(wide, (1024, 4096, 4096)) == sharing(narrow, (1024, 4096, 4096))
+
+
+def test_a_softmax_waits_for_products_between_the_maxima_of_its_two_rows() -> None:
+    """Where ptxas has the wait, though the source has it behind the softmax."""
+    with rendered("hopper_attention_fwd", "hopper_attention_fwd_none") as (kernels, one, path):
+        probed = measure(path, kernels.family, one.variants[0], 0, (1, 1, 1, 128, 1024))
+    assert probed
+    ops = next(t.ops for t in probed.traces[0].threads.values() if any(op.kind == "product" for op in t.ops))
+    kinds = [op.kind for op in ops if op.kind in ("work", "reduce", "product_wait")]
+    softmax = ["product_wait", "work", "product_wait", "work", "reduce", "work", "reduce", "work"]
+    assert any(kinds[at : at + len(softmax)] == softmax for at in range(len(kinds)))
 
 
 def test_memory_bounds_what_does_little() -> None:

@@ -56,7 +56,7 @@ class Unit(NamedTuple):
 
 class Sharing(NamedTuple):
     """What the SMs of a launch load: the part that is different among those of a GPC (`apart`, 1 where no two load the
-    same), and the part that L2 does not have (`missed`)."""
+    same), and the part of the loads that need something that L2 does not have (`missed`)."""
 
     apart: float
     missed: float
@@ -66,12 +66,19 @@ class Sharing(NamedTuple):
         alike, each = 1 / ALIKE, 1 / APART
         return alike + (each - alike) * (self.apart - 1 / GPC) / (1 - 1 / GPC)
 
+    def slower(self) -> float:
+        """How much longer loads take while SMs multiply than in the order that L2's rate is of."""
+        return max(1.0, 1 + ORDER * (self.apart - USUAL))
+
 
 PRODUCTS, L2 = "tensor cores", "L2"
 GPC = 16  # SMs that get a line of L2 together
 # Bytes a clock of an SM where those of a GPC load the same, and where each loads what no other one does, measured by
 # benchmarks/l2_sharing.py on an H200. In between, a byte takes longer than a straight line from one to the other says.
 ALIKE, APART = 91, 36
+# The part that is different where groups are 8 tiles high, and how much longer a load takes where it is 1 larger: with
+# six slots GEMMs take 0.8 to 9 % longer where groups are 16 high and it is 17/32, on two H200s (roofline_clocks.py).
+USUAL, ORDER = 10 / 32, 0.08
 LAUNCH = 1000  # clocks of a kernel that does nothing: 1,078 measured by benchmarks/launch_clocks.py on an H200
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 

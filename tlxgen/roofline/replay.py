@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,10 +20,10 @@ from tlxgen.arch import Arch
 from tlxgen.errors import ReviewError
 
 from .counts import Counts
+from .latencies import latencies
 from .model import L2, PRODUCTS, Sharing, units
 from .trace import Op, Thread, Trace
 
-PRODUCT_LATENCY = {"sm90": 54}  # clocks by which a warpgroup alone waits longer for its wgmmas than they take
 _LEAST = 1e-9  # of a clock
 
 
@@ -52,6 +52,19 @@ class _Sm:
     queues: dict[str, deque[_Job]] = field(default_factory=lambda: defaultdict(deque))
     busy: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     multiplied: bool = False
+    loading: float = 0.0  # bytes under way
+    wgmmas: int = 0  # that have been issued and have not ended
+    issuing: deque[_Issue] = field(default_factory=deque)  # whose turn it is, and who waits for it
+
+
+@dataclass(eq=False)
+class _Issue:
+    """The wgmmas of a product that have not been issued, and what follows each of them, and the last."""
+
+    each: Counts
+    left: int
+    ended: Callable[[], None]
+    issued: Callable[[], None]
 
 
 @dataclass
@@ -98,7 +111,8 @@ class _Replay:
     def __init__(self, trace: Trace, arch: type[Arch], resident: int, sharing: Sharing | None) -> None:
         self.arch, self.now, self.sharing = arch, 0.0, sharing
         missed = sharing.missed if sharing else 0.0
-        self.load_latency = arch.load_latency + missed * (arch.tma_latency - arch.load_latency)
+        self.latencies = latencies(arch)
+        self.missed = missed * self.latencies.missed
         self.sms: dict[int, _Sm] = defaultdict(_Sm)
         self.barriers = {key: _Barrier(count) for key, count in trace.counts.items()}
         self.events: list[tuple[float, int, Callable[[], None]]] = []
@@ -130,7 +144,7 @@ class _Replay:
 
     def _step(self) -> bool:
         """Until the next job ends, or the next event."""
-        rates = [(sm, job, rate) for sm in self.sms.values() for job, rate in _rates(sm.running, self.arch)]
+        rates = [(sm, job, rate) for sm in self.sms.values() for job, rate in _rates(sm.running, self._beside(sm))]
         ends = min((job.left / rate for _, job, rate in rates), default=None)
         if self.events and (ends is None or self.events[0][0] <= self.now + ends):
             passed = max(self.events[0][0] - self.now, 0.0)
@@ -152,6 +166,10 @@ class _Replay:
             heapq.heappop(self.events)[2]()
         return True
 
+    def _beside(self, sm: _Sm) -> Mapping[str, float]:
+        """How much longer threads need for what they do now."""
+        return self.latencies.beside if any(job.multiplies for job in sm.running) else {}
+
     def _later(self, clocks: float, then: Callable[[], None]) -> None:
         heapq.heappush(self.events, (self.now + clocks, next(self.order), then))
 
@@ -162,6 +180,7 @@ class _Replay:
             needs[L2] = counts.l2_bytes * self.sharing.clocks_of_byte()
         elif L2 in needs:
             needs[L2] *= self.arch.l2_bytes_per_clock / self.arch.l2_bytes_per_clock_of_all
+            needs[L2] *= self.sharing.slower() if self.sharing and queue == "loads" else 1.0
 
         def ended() -> None:
             if queue:
@@ -198,7 +217,8 @@ class _Replay:
         return False
 
     def _reduce(self, thread: _Thread, op: Op) -> bool:
-        self._later(self.arch.reduction_latency, lambda: self._go_on(thread))
+        clocks = self.latencies.of_reduction(bool(op.number), self._beside(thread.sm))
+        self._later(clocks, lambda: self._go_on(thread))
         return False
 
     def _wait(self, thread: _Thread, op: Op) -> bool:
@@ -213,7 +233,7 @@ class _Replay:
             self._settle(self.barriers[key], amount, -op.size)
         return True
 
-    def _settle(self, barrier: _Barrier, arrivals: int, size: int) -> None:
+    def _settle(self, barrier: _Barrier, arrivals: int, size: int, named: bool = False) -> None:
         barrier.lacks -= arrivals
         barrier.bytes -= size
         if barrier.lacks <= 0 and barrier.bytes <= 0:
@@ -222,13 +242,27 @@ class _Replay:
             woken = [thread for need, thread in barrier.waiting if need <= barrier.phase]
             barrier.waiting = [w for w in barrier.waiting if w[0] > barrier.phase]
             for thread in woken:
-                self._later(self.arch.barrier_latency, partial(self._go_on, thread))
+                self._later(self._wakes(thread, named), partial(self._go_on, thread))
+
+    def _wakes(self, thread: _Thread, named: bool) -> float:
+        """Clocks from the last arrival until a thread goes on."""
+        if named:
+            return self.latencies.named
+        return self.latencies.mbarrier_group if thread.did.threads > self.arch.warp_threads else self.latencies.mbarrier
 
     def _product(self, thread: _Thread, op: Op) -> bool:
-        """A thread's product queues up when the one before it has ended, so that those of others come between."""
+        """wgmmas are issued one by one. Of a thread's other products one queues up when the one before it has ended."""
         token = object()
         thread.sm.multiplied = True
         thread.flying["product"].append(token)
+
+        def seen() -> None:
+            for key, amount in op.on:
+                self._settle(self.barriers[key], amount, 0)
+            self._landed(thread, "product", token)
+
+        if op.number:
+            return self._wgmmas(thread, op, seen)
 
         def start() -> None:
             self._run(thread.sm, op.counts, ended, "products")
@@ -237,17 +271,42 @@ class _Replay:
             thread.products.popleft()
             if thread.products:
                 thread.products[0]()
-            self._later(PRODUCT_LATENCY.get(self.arch.name, 0.0) if op.counts.products else 0.0, seen)
-
-        def seen() -> None:
-            for key, amount in op.on:
-                self._settle(self.barriers[key], amount, 0)
-            self._landed(thread, "product", token)
+            self._later(0.0, seen)
 
         thread.products.append(start)
         if len(thread.products) == 1:
             start()
         return True
+
+    def _wgmmas(self, thread: _Thread, op: Op, seen: Callable[[], None]) -> bool:
+        """The thread goes on when it has issued all of them, for which it waits where there is no room."""
+        sm, begun, left = thread.sm, self.now, op.number
+
+        def ended() -> None:
+            nonlocal left
+            left -= 1
+            sm.wgmmas -= 1
+            if not left:
+                self._later(self.latencies.product, seen)
+            self._issue(sm)
+
+        def issued() -> None:
+            self._later(max(0.0, begun + self.latencies.issue * op.number - self.now), lambda: self._go_on(thread))
+
+        sm.issuing.append(_Issue(op.counts * (1 / op.number), op.number, ended, issued))
+        self._issue(sm)
+        return False
+
+    def _issue(self, sm: _Sm) -> None:
+        """Whoever has begun goes on as long as there is room, then who has waited longest."""
+        while sm.issuing and sm.wgmmas < self.latencies.wgmmas:
+            one = sm.issuing[0]
+            sm.wgmmas += 1
+            one.left -= 1
+            self._run(sm, one.each, one.ended, "products")
+            if not one.left:
+                sm.issuing.popleft()
+                one.issued()
 
     _commit = _product
 
@@ -260,15 +319,18 @@ class _Replay:
         token = object()
         if not op.on:
             thread.copies.add(token)
+        thread.sm.loading += op.counts.l2_bytes
+        latency = self.latencies.of_load(thread.sm.loading) + self.missed
 
         def landed() -> None:
+            thread.sm.loading -= op.counts.l2_bytes
             for key, size in op.on:
                 self._settle(self.barriers[key], 0, size)
             for group in (thread.copies, *thread.groups):
                 group.discard(token)
             self._close(thread)
 
-        self._run(thread.sm, op.counts, lambda: self._later(self.load_latency, landed), "loads")
+        self._run(thread.sm, op.counts, lambda: self._later(latency, landed), "loads")
         return True
 
     def _close(self, thread: _Thread) -> None:
@@ -327,7 +389,7 @@ class _Replay:
             barrier.count = op.number
         thread.passed[key] = barrier.phase + 1
         if amount:
-            self._settle(barrier, amount, 0)
+            self._settle(barrier, amount, 0, named=True)
         return True
 
     def _join_wait(self, thread: _Thread, op: Op) -> bool:
@@ -343,9 +405,8 @@ class _Replay:
         return False
 
 
-def _rates(running: list[_Job], arch: type[Arch]) -> list[tuple[_Job, float]]:
+def _rates(running: list[_Job], beside: Mapping[str, float]) -> list[tuple[_Job, float]]:
     """Which part of each job is done in a clock. A unit that is asked for more serves all in proportion."""
-    beside = arch.beside_products if any(job.multiplies for job in running) else {}
     asked: dict[str, float] = defaultdict(float)
     found = []
     for job in running:

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import torch
 
+from tlxgen.arch import Sm90
 from tlxgen.sim.actors import Task
 from tlxgen.sim.memory import View
 
 from .counts import Counts
-from .meter import Meter
+from .meter import WGMMA_ROWS, Meter
 
 Kind = Literal[
     "work",  # of threads
@@ -33,7 +34,8 @@ Kind = Literal[
 @dataclass(frozen=True)
 class Op:
     """An operation. `on` names barriers, each with what arrives there. `number` is the phase that a wait needs, how
-    many operations may still be in flight, or how many threads a named barrier counts."""
+    many operations may still be in flight, how many threads a named barrier counts, how many wgmmas a product is, or
+    whether a reduction sums up."""
 
     kind: Kind
     counts: Counts = field(default_factory=Counts)
@@ -97,7 +99,10 @@ class Tracer(Meter):
         if callable(made):
             made = made(task, arguments, options)
         if made is not None:
-            thread.ops.append(made)
+            if made.kind == "product_wait":
+                _early(thread.ops, made)
+            else:
+                thread.ops.append(made)
             thread.open = False
         elif any(self._op.values) and name not in _SYNC:
             self._work(thread, name)
@@ -115,17 +120,14 @@ class Tracer(Meter):
         return found
 
     def _work(self, thread: Thread, name: str) -> None:
-        """Work without a wait between joins, up to a maximum or a minimum: what follows it needs all that it compares.
-
-        Sums are not told apart so: what is added up of a tile is as a rule needed a tile later.
-        """
+        """Work without a wait between joins, up to a reduction: threads issue in order, and the rest waits for it."""
         if thread.open:
             thread.ops[-1].counts.add(self._op)
         else:
             thread.ops.append(Op("work", self._op))
-        thread.open = name not in ("max", "min")
+        thread.open = name not in ("max", "min", "sum")
         if not thread.open:
-            thread.ops.append(Op("reduce"))
+            thread.ops.append(Op("reduce", number=int(name == "sum")))
 
     # Operations that complete later.
 
@@ -136,7 +138,7 @@ class Tracer(Meter):
                 return None
             given = {**dict(zip(("A", "B", "acc"), arguments, strict=False)), **options}
             committed = [b.on(c) for b in given.get("mBarriers", ()) for c in _pair(cta, given.get("two_ctas"))]
-            return Op("product", self._op, self._once(committed))
+            return Op("product", self._op, self._once(committed), _wgmmas(given["A"], given["B"], given.get("acc")))
         if name == "tmem_copy":
             return Op("product", self._op)
         if name == "async_descriptor_load":
@@ -237,6 +239,32 @@ class Tracer(Meter):
         if pair and cta.rank % 2:
             return None
         return Op("commit", on=self._once([reference.on(c) for c in _pair(cta, pair)]))
+
+
+def _early(ops: list[Op], wait: Op) -> None:
+    """Adds a wait for products to a softmax where ptxas has it: behind the maximum of the first of a thread's two rows.
+
+    So it is in the SASS of all forward attention for sm90: nothing that threads compute is needed for the wait. Where
+    nothing is reduced, as in the backward, it stays where the source has it.
+    """
+    at = len(ops)
+    while at and ops[at - 1].kind in ("work", "reduce"):
+        at -= 1
+    first = next((n for n in range(at, len(ops)) if ops[n].kind == "reduce"), len(ops))
+    if at < first < len(ops):
+        half = ops[first - 1].counts * 0.5
+        ops[first - 1 : first] = [Op("work", half), wait, Op("work", ops[first - 1].counts - half)]
+    else:
+        ops.append(wait)
+
+
+def _wgmmas(a: Any, b: Any, acc: Any) -> int:
+    """How many of them multiply two tiles; none where TMEM has the sum."""
+    if isinstance(acc, View):
+        return 0
+    (rows, depth), columns = a.shape[-2:], b.shape[-1]
+    steps = -(-depth * b.dtype.itemsize // Sm90.wgmma_k_bytes)
+    return int(-(-rows // WGMMA_ROWS) * steps * -(-columns // Sm90.wgmma_n_max))
 
 
 def _pair(cta: Any, two_ctas: Any) -> list[Any]:

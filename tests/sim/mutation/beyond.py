@@ -14,7 +14,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -108,17 +110,26 @@ def _apart(one: Mutant, other: Mutant) -> bool:
 
 
 def beyond(subject: Subject, group: Group) -> Outcome:
-    """Runs what the defaults leave out until something is reported: more seeds, and each case on 1, 2 and 3 SMs."""
+    """Runs what the defaults leave out until something is reported: more seeds, and each case on 1, 2 and 3 SMs.
+
+    Each in a process of its own: a module of the wheel has hundreds of thousands of configs, which stay in memory.
+    """
     chance = [(kind, seed) for seed in range(2, SEEDS) for kind in CHANCE]
     fewer: list[tuple[Way, int | None]] = [(way, sms) for sms in SMS for way in (("random", 0), ("lazy", 0))]
+    ways = (*fewer, *((way, None) for way in chance))
+
+    def once(run: tuple[tuple[Way, int | None], Any]) -> Outcome:
+        (way, sms), case = run
+        report = subject.verify(path, case, (way,), sms)
+        where = f"{case}, {sms} SMs" if sms else str(case)
+        return outcome_of(report, where, report.runs) if report.seen else Outcome("clean", runs=report.runs)
+
     count = 0
     with written(subject, replace(group[0], edits=tuple(e for m in group for e in m.edits))) as path:
-        for way, sms in (*fewer, *((way, None) for way in chance)):
-            for case in subject.cases:
-                report = subject.verify(path, case, (way,), sms)
-                count += report.runs
-                if report.seen:
-                    return outcome_of(report, f"{case}, {sms} SMs" if sms else str(case), count)
+        for _, outcome in parallel(product(ways, subject.cases), once, Outcome("timeout"), 1, SECONDS):
+            count += outcome.runs
+            if outcome.verdict != "clean":
+                return replace(outcome, runs=count)
     return Outcome("clean", runs=count)
 
 

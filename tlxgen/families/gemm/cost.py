@@ -159,19 +159,21 @@ def whole(plan: Plan, shape: Shape, products: int = 1) -> tuple[int, int, int] |
 
 
 def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
-    """Of what tiles of C load, the part that is different among so many that follow each other, and the part that L2 of
-    so many bytes does not have: A once, B once, and for each further group of tile rows what of B has been replaced,
-    which has the room that a group's rows of A leave."""
+    """Of what tiles of C load, the part that is different among so many that follow each other; and the part of the
+    tiles that load something that L2 of so many bytes does not have.
+
+    That is A for the first tiles of a group of tile rows, as many as run at a time, and B for the first group, and for
+    the others what of it has been replaced, which has the room that a group's rows of A leave.
+    """
     facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
     (m, n, k), high, wide = shape, size["BLOCK_M"], size["BLOCK_N"]
     rows, columns = math.ceil(m / high), math.ceil(n / wide)
     group = min(size["GROUP_M"] * facts.cluster_m, rows)
     a, b = (bytes_of * k for bytes_of in (m * facts.operands[0].k_bytes, n * facts.operands[1].k_bytes))
-    replaced = 1 - _kept(b / max(1.0, l2 - a * group / rows))
-    read = a + b + b * replaced * (math.ceil(rows / group) - 1)
+    kept, groups = _kept(b / max(1.0, l2 - a * group / rows)), math.ceil(rows / group)
+    old_a, old_b = 1 - min(1.0, MEASURED.sms / (group * columns)), kept * (groups - 1) / groups
     down = min(group, sms)
-    apart = (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide))
-    return apart, min(1.0, read / (a * columns + b * rows))
+    return (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide)), 1 - old_a * old_b
 
 
 def _kept(size: float) -> float:

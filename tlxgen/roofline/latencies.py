@@ -1,0 +1,69 @@
+"""What an operation takes besides the clocks of its units, measured on an H200, and assumed for other GPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tlxgen.arch import Arch
+
+# Part of the time that the tensor cores of an SM multiply while one warpgroup waits for each of its products, beside
+# which Arch.beside_products was measured: 256 clocks of 349.
+MULTIPLIES = 0.73
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Clocks, unless something else is said. The benchmark that measured a value is behind it."""
+
+    mbarrier: float  # from the last arrival until a warp goes on that waits: handover
+    mbarrier_group: float  # the same of a warpgroup: handover
+    named: float  # the same of a named barrier: handover
+    # From the end of a load's transfer until it is there, by the bytes that its SM has under way: load_latency.
+    load: tuple[tuple[int, float], ...]
+    missed: float  # by which a load takes longer where L2 does not have it: load_latency
+    wgmmas: float = math.inf  # that an SM takes; who issues another one waits: products_issue
+    issue: float = 0.0  # of a wgmma: products_issue
+    product: float = 0.0  # by which a warpgroup waits longer for its wgmmas than they take: products_issue
+    maximum: float = 0.0  # over the threads that share a row: beside_products
+    sum: float = 0.0  # likewise: beside_products
+    beside: Mapping[str, float] = field(default_factory=dict)  # how much longer a unit of threads needs beside products
+
+    def of_load(self, under_way: float) -> float:
+        """Between two that were measured, in proportion."""
+        low, least = self.load[0]
+        for high, most in self.load[1:]:
+            if under_way < high:
+                return least + (most - least) * max(0.0, under_way - low) / (high - low)
+            low, least = high, most
+        return least
+
+    def of_reduction(self, sums: bool, beside: Mapping[str, float]) -> float:
+        """A chain of dependent instructions is slowed down as that of a maximum is."""
+        return (self.sum if sums else self.maximum) * beside.get("ALU", 1.0)
+
+
+def latencies(arch: type[Arch]) -> Latencies:
+    if arch.name != "sm90":
+        barrier, load = arch.barrier_latency, arch.load_latency
+        return Latencies(barrier, barrier, barrier, ((0, load),), missed=arch.tma_latency - load)
+    return Latencies(
+        mbarrier=74,
+        mbarrier_group=92,
+        named=27,
+        # Of slots of 32 KiB: the last box of one finds its other 24 KiB under way, and none to three slots before it.
+        load=((24 << 10, 573), (56 << 10, 638), (88 << 10, 853), (120 << 10, 1029)),
+        missed=150,
+        wgmmas=8,
+        issue=12,
+        product=54,
+        maximum=arch.reduction_latency,
+        sum=120,
+        beside={unit: while_products_run(slower) for unit, slower in arch.beside_products.items()},
+    )
+
+
+def while_products_run(slower: float) -> float:
+    """The factor that is `slower` on the average of a time in which products run for MULTIPLIES of it."""
+    return MULTIPLIES / (1 / slower - (1 - MULTIPLIES))
