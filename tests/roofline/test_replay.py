@@ -97,6 +97,14 @@ def test_who_has_begun_to_issue_goes_on_before_others() -> None:
     assert clocks(trace([*twelve, exponentials(3000)], twelve)) == pytest.approx(2400 + 3000 - beside)
 
 
+def test_multiply_adds_and_products_slow_each_other_down() -> None:
+    """Together they ask for 1.57 times what the register file can do, and exponentials for nothing of it."""
+    adds = Op("work", Counts(fma=1000 * Sm90.fma_per_clock))
+    alone = 1000 * H200.registers[0] + 1000 * H200.registers[1]
+    assert clocks(trace([product(1000), Op("product_wait")], [adds])) == pytest.approx(alone + PRODUCT, rel=0.02)
+    assert clocks(trace([product(1000), Op("product_wait")], [exponentials(500)])) == pytest.approx(1000 + PRODUCT)
+
+
 def test_a_load_takes_longer_where_more_is_under_way() -> None:
     """In proportion between what was measured, and no longer than the longest that was."""
     (low, least), (high, most), *_ = H200.load

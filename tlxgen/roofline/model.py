@@ -71,7 +71,7 @@ class Sharing(NamedTuple):
         return max(1.0, 1 + ORDER * (self.apart - USUAL))
 
 
-PRODUCTS, L2 = "tensor cores", "L2"
+PRODUCTS, FMA, L2 = "tensor cores", "FMA units", "L2"
 GPC = 16  # SMs that get a line of L2 together
 # Bytes a clock of an SM where those of a GPC load the same, and where each loads what no other one does, measured by
 # benchmarks/l2_sharing.py on an H200. In between, a byte takes longer than a straight line from one to the other says.
@@ -89,7 +89,7 @@ def units(counts: Counts, arch: type[Arch]) -> list[Unit]:
     rows: list[tuple[str, float, str, float | None]] = [
         (PRODUCTS, counts.products, "multiply-adds", arch.products),
         ("exponential unit", counts.exponentials, "results", arch.exponentials_per_clock),
-        ("FMA units", counts.fma, "multiply-adds", arch.fma_per_clock),
+        (FMA, counts.fma, "multiply-adds", arch.fma_per_clock),
         ("ALU", counts.alu, "results", arch.alu_per_clock),
         ("instruction issue", issued, "threads' instructions", arch.instructions_per_clock),
         ("SMEM", counts.smem_bytes, "bytes", arch.smem_bytes_per_clock),

@@ -21,9 +21,10 @@ from tlxgen.errors import ReviewError
 
 from .counts import Counts
 from .latencies import latencies
-from .model import L2, PRODUCTS, Sharing, units
+from .model import FMA, L2, PRODUCTS, Sharing, units
 from .trace import Op, Thread, Trace
 
+REGISTERS = "register file"
 _LEAST = 1e-9  # of a clock
 
 
@@ -181,6 +182,9 @@ class _Replay:
         elif L2 in needs:
             needs[L2] *= self.arch.l2_bytes_per_clock / self.arch.l2_bytes_per_clock_of_all
             needs[L2] *= self.sharing.slower() if self.sharing and queue == "loads" else 1.0
+
+        if read := self.latencies.reads(needs.get(PRODUCTS, 0.0), needs.get(FMA, 0.0)):
+            needs[REGISTERS] = read
 
         def ended() -> None:
             if queue:

@@ -71,6 +71,7 @@ _SYNC = (
     "cluster_barrier", "cluster_arrive_relaxed", "cluster_wait", "async_dot_wait", "async_descriptor_store_wait",
     "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit",
 )  # fmt: skip
+MOVED = 3.7  # results of the ALU for each element of such an operand: PRMT, LOP3, SHF and SEL in the SASS of attention
 _LOADS = ("desc", "result", "offsets", "barrier", "pred")
 _COPIES = ("src", "result", "mask", "other", "cache_modifier", "eviction_policy", "is_volatile", "bulk", "bulk_size",
            "barrier")  # fmt: skip
@@ -137,6 +138,7 @@ class Tracer(Meter):
             if not self._op.products:
                 return None
             given = {**dict(zip(("A", "B", "acc"), arguments, strict=False)), **options}
+            self._ordered(task, given["A"])
             committed = [b.on(c) for b in given.get("mBarriers", ()) for c in _pair(cta, given.get("two_ctas"))]
             return Op("product", self._op, self._once(committed), _wgmmas(given["A"], given["B"], given.get("acc")))
         if name == "tmem_copy":
@@ -160,6 +162,14 @@ class Tracer(Meter):
             size = source.size if isinstance(source, View) else _bytes(source)
             return Op("send", self._op, self._on([barrier.on(cta.cluster[int(rank)])], size))
         return None
+
+    def _ordered(self, task: Task, left: Any) -> None:
+        """A left operand of 8 bits in registers has other places in them than a sum. Bringing it there adds to the work
+        that made it."""
+        if isinstance(left, torch.Tensor) and left.dtype.itemsize == 1:
+            moved = Counts(instructions=MOVED * left.numel())
+            self._held(task).add(moved)
+            next(op for op in reversed(self._thread(task).ops) if op.kind == "work").counts.add(moved)
 
     def _on(self, barriers: Iterable[Any], amount: int) -> tuple[tuple[Hashable, int], ...]:
         found = []

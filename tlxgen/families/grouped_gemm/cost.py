@@ -62,3 +62,8 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, ...]:
     """Those of gemm, as one group."""
     return tuple((1, *probe) for probe in gemm.probes(plan, shape[1:]))
+
+
+def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
+    """That of gemm of one group, since no two groups load the same."""
+    return gemm.sharing(plan, shape[1:], sms, l2)
