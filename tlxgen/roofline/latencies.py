@@ -58,8 +58,8 @@ def latencies(arch: type[Arch]) -> Latencies:
         mbarrier=74,
         mbarrier_group=92,
         named=27,
-        # Of slots of 32 KiB: the last box of one finds its other 24 KiB under way, and none to three slots before it. Less
-        # than was measured by 5 %, since SMs that run slower than those did count fewer clocks.
+        # Of slots of 32 KiB: the last box of one finds its other 24 KiB under way, and none to three slots before it.
+        # Less than was measured by 5 %, since SMs that run slower than those did count fewer clocks.
         load=((24 << 10, 545), (56 << 10, 606), (88 << 10, 810), (120 << 10, 978)),
         missed=140,
         wgmmas=8,
