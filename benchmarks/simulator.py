@@ -60,8 +60,9 @@ def program(name: str, kernel: str, shape: Shape) -> Program:
     root = Path(families.__file__).parents[2]
     document = load(root / "specs" / f"{name}.yaml")
     family = families.of(document)
-    structure = next(s for s in family.kernels(document).structures if s.name == kernel)
-    module = load_module(root / "generated" / name / f"{kernel}.py")
+    # Trees of before have the backward under a shorter name.
+    structure = next(s for s in family.kernels(document).structures if kernel.startswith(s.name))
+    module = load_module(root / "generated" / name / f"{structure.name}.py")
     problem, spec = family.problem(), structure.variants[0].spec
 
     def run(session: Session) -> None:
