@@ -24,6 +24,7 @@ from tlxgen.roofline import GPUS, Counts, Launch, Pace, Work, bound_of, units
 from tlxgen.roofline.items import items_of
 from tlxgen.roofline.measure import measure, run
 from tlxgen.roofline.model import LAUNCH, separate
+from tlxgen.roofline.trace import MOVED
 from tlxgen.verbs.roofline import predicted
 
 SPECS = Path(__file__).parent.parent.parent / "specs"
@@ -203,6 +204,20 @@ def test_a_softmax_waits_for_products_between_the_maxima_of_its_two_rows() -> No
     kinds = [op.kind for op in ops if op.kind in ("work", "reduce", "product_wait")]
     softmax = ["product_wait", "work", "product_wait", "work", "reduce", "work", "reduce", "work"]
     assert any(kinds[at : at + len(softmax)] == softmax for at in range(len(kinds)))
+
+
+def test_probabilities_of_8_bits_are_brought_to_their_places() -> None:
+    """Those of two consumers of 64 rows of queries, in each tile of 128 keys. The rest is as it is in bf16."""
+
+    def instructions(spec: str, structure: str) -> float:
+        with rendered(spec, structure) as (kernels, one, path):
+            probed = measure(path, kernels.family, one.variants[0], 0, (1, 1, 1, 128, 1024))
+        assert probed
+        return probed.launches[0].round.instructions
+
+    wide = instructions("hopper_attention_fwd", "hopper_attention_fwd_none")
+    narrow = instructions("hopper_attention_fwd_fp8", "hopper_attention_fwd_fp8_head_dim128_none_dense")
+    assert narrow - wide == pytest.approx(2 * 64 * 128 * MOVED, rel=0.1)
 
 
 def test_memory_bounds_what_does_little() -> None:

@@ -56,6 +56,7 @@ class Meter:
         self._now = Metered("")
         self._products: OrderedDict[int, torch.Tensor] = OrderedDict()  # that no sum has taken; held, so that ids last
         self._bits: OrderedDict[int, torch.Tensor] = OrderedDict()  # of floats, that no shift has taken
+        self._rounded: OrderedDict[int, torch.Tensor] = OrderedDict()  # to 8 bits, that no product has taken
         rules: dict[str, Callable[..., None]] = {
             "async_dot": self._dot, "async_dot_scaled": self._dot, "dot": self._mma_sync,
             "local_load": self._local, "local_store": self._local, "local_gather": self._local,
@@ -77,6 +78,7 @@ class Meter:
         self._now = self.launches[launch] = Metered(kernel)
         self._products.clear()
         self._bits.clear()
+        self._rounded.clear()
 
     def count(self, name: str, task: Task, arguments: tuple[Any, ...], options: Mapping[str, Any], result: Any) -> None:
         if name == "call":  # of a method
@@ -157,6 +159,8 @@ class Meter:
                 _remember(self._bits, result)
             return
         held.instructions += result.numel() / (2 if result.dtype.itemsize < value.dtype.itemsize else 1)
+        if result.dtype.itemsize == 1:
+            _remember(self._rounded, result)
 
     @staticmethod
     def _asm(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:

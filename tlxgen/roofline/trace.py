@@ -71,7 +71,9 @@ _SYNC = (
     "cluster_barrier", "cluster_arrive_relaxed", "cluster_wait", "async_dot_wait", "async_descriptor_store_wait",
     "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit",
 )  # fmt: skip
-MOVED = 3.7  # results of the ALU for each element of such an operand: PRMT, LOP3, SHF and SEL in the SASS of attention
+# Results of the ALU that bring an element of a left operand of 8 bits to its place: PRMT, LOP3, SHF and SEL in the SASS
+# of forward attention.
+MOVED = 3.7
 _LOADS = ("desc", "result", "offsets", "barrier", "pred")
 _COPIES = ("src", "result", "mask", "other", "cache_modifier", "eviction_policy", "is_volatile", "bulk", "bulk_size",
            "barrier")  # fmt: skip
@@ -164,12 +166,13 @@ class Tracer(Meter):
         return None
 
     def _ordered(self, task: Task, left: Any) -> None:
-        """A left operand of 8 bits in registers has other places in them than a sum. Bringing it there adds to the work
-        that made it."""
-        if isinstance(left, torch.Tensor) and left.dtype.itemsize == 1:
-            moved = Counts(instructions=MOVED * left.numel())
+        """Values rounded to 8 bits are as left operand in other places of registers than as a sum. Bringing them there
+        adds to the work that made them."""
+        if self._rounded.pop(id(left), None) is not None:
+            moved = Counts(alu=MOVED * left.numel(), instructions=MOVED * left.numel())
             self._held(task).add(moved)
-            next(op for op in reversed(self._thread(task).ops) if op.kind == "work").counts.add(moved)
+            for made in [op for op in self._thread(task).ops if op.kind == "work"][-1:]:
+                made.counts.add(moved)
 
     def _on(self, barriers: Iterable[Any], amount: int) -> tuple[tuple[Hashable, int], ...]:
         found = []
@@ -254,8 +257,8 @@ class Tracer(Meter):
 def _early(ops: list[Op], wait: Op) -> None:
     """Adds a wait for products to a softmax where ptxas has it: behind the maximum of the first of a thread's two rows.
 
-    So it is in the SASS of all forward attention for sm90: nothing that threads compute is needed for the wait. Where
-    nothing is reduced, as in the backward, it stays where the source has it.
+    So it is, or nearly, in the SASS of forward attention for sm90: nothing that threads compute is needed for the wait.
+    Where nothing is reduced, as in the backward, it stays where the source has it.
     """
     at = len(ops)
     while at and ops[at - 1].kind in ("work", "reduce"):
