@@ -1,6 +1,6 @@
 """How fast threads compute beside running products on one SM of a Hopper GPU, and products beside threads, in clocks.
 
-    python -m benchmarks.beside_products [--json FILE]
+    python -m benchmarks.beside_products [--json FILE] [--only REGEX]
 
 One CTA: none, one or two warpgroups multiply tiles of 64 x 128 x 64, each waiting for a product before the next, the
 left operand in SMEM or in registers; none, one or two others compute rounds of one kind on 64 x 128 floats. Clocks of a
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,31 @@ def one_round(x, top, total, KIND: tl.constexpr):
         x = (x + 0.25).to(tl.bfloat16).to(tl.float32)
     elif KIND == "addition":
         x = x + 0.25
+    elif KIND == "tanh":
+        x = tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+    elif KIND == "rounded to 8 bits":
+        x = tl.inline_asm_elementwise(
+            "{.reg .b16 h; cvt.rn.satfinite.e4m3x2.f32 h, $3, $2; cvt.u32.u16 $0, h; mov.b32 $1, $3;}",
+            "=f,=f,f,f",
+            [x],
+            dtype=tl.float32,
+            is_pure=True,
+            pack=2,
+        )
+    elif KIND == "permuted":
+        x = tl.inline_asm_elementwise(
+            "prmt.b32 $0, $1, $1, 0x2103;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    elif KIND == "shuffled":
+        x = tl.inline_asm_elementwise(
+            "shfl.sync.bfly.b32 $0, $1, 1, 31, 0xffffffff;", "=f,f", [x], dtype=tl.float32, is_pure=False, pack=1
+        )
+    elif KIND == "gelu":
+        inner = x * (0.7978845608 + 0.0356774081 * x * x)
+        inner = tl.inline_asm_elementwise(
+            "tanh.approx.f32 $0, $1;", "=f,f", [inner], dtype=tl.float32, is_pure=True, pack=1
+        )
+        x = 0.5 * x * (1.0 + inner)
     return x, top, total
 
 
@@ -115,6 +141,11 @@ KINDS = (
     "softmax",
     "rounded",
     "addition",
+    "tanh",
+    "gelu",
+    "rounded to 8 bits",
+    "permuted",
+    "shuffled",
 )
 
 
@@ -144,10 +175,12 @@ def row(kind: str, tasks: int, multipliers: int, registers: int) -> dict[str, An
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", default="", metavar="REGEX", help="kinds that it matches")
     options = parser.parse_args()
     ways = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1)]
-    cases = [(KINDS[0], 0, *way) for way in ways[1:]]
-    cases += [(kind, tasks, *way) for kind in KINDS for tasks in (1, 2) for way in ways]
+    kinds = [kind for kind in KINDS if re.search(options.only, kind)]
+    cases = [(kinds[0], 0, *way) for way in ways[1:]]
+    cases += [(kind, tasks, *way) for kind in kinds for tasks in (1, 2) for way in ways]
     rows = []
     for case in cases:
         rows.append(row(*case))

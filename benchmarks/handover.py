@@ -1,9 +1,9 @@
-"""Clocks from an arrival at a barrier until the task that waits there goes on, on one SM of a Hopper GPU.
+"""Clocks of a fence, and from an arrival at a barrier until the task that waits goes on, on one SM of a Hopper GPU.
 
     python -m benchmarks.handover [--json FILE]
 
 Two tasks of a CTA wait for each other in turns, ROUNDS times. The figure is half of a round: an arrival, of a warpgroup
-or of a warp, and the wait of the other task.
+or of a warp, and the wait of the other task. Of a fence, the figure is what it adds to a store into SMEM.
 """
 
 from __future__ import annotations
@@ -54,6 +54,22 @@ def by_named_barriers(found_ptr, ROUNDS: tl.constexpr, WARPS: tl.constexpr):  # 
                 tlx.named_barrier_arrive(5, 128 + 32 * WARPS)
 
 
+@triton.jit  # type: ignore
+def by_fences(found_ptr, ROUNDS: tl.constexpr, FENCED: tl.constexpr):  # type: ignore
+    tiles = tlx.local_alloc((64, 128), tl.bfloat16, 2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(found_ptr + 1, 0)
+        with tlx.async_task(num_warps=4, registers=120):
+            x = tl.zeros((64, 128), tl.bfloat16)
+            begin = clock()
+            for turn in range(ROUNDS):
+                tlx.local_store(tiles[turn & 1], x)
+                if FENCED:
+                    tlx.fence("async_shared")
+            tl.store(found_ptr, clock() - begin)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path)
@@ -67,6 +83,14 @@ def main() -> None:
             clocks = int(found[0]) / (2 * ROUNDS)
             rows.append({"by": kernel.fn.__name__, "warps of the other task": warps, "clocks": round(clocks, 1)})
             print(rows[-1], flush=True)
+    stored = []
+    for fenced in (False, True):
+        found = torch.zeros(2, dtype=torch.int64, device="cuda")
+        for _ in range(2):
+            by_fences[(1,)](found, ROUNDS, fenced, num_warps=4, num_stages=1)
+        stored.append(int(found[0]) / ROUNDS)
+    rows.append({"by": "by_fences", "a store": round(stored[0], 1), "clocks": round(stored[1] - stored[0], 1)})
+    print(rows[-1], flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -18,27 +18,34 @@ class Gpu(NamedTuple):
     name: str
     sms: int
     mhz: int
+    l2_bytes: int
 
 
 GPUS = {
-    "sm90": Gpu("H200", 132, 1980),
-    "sm100": Gpu("B200", 148, 1850),  # 2250 TFLOP/s of dense bf16, over 148 SMs of 8192 operations a clock
+    "sm90": Gpu("H200", 132, 1980, 50 << 20),
+    "sm100": Gpu("B200", 148, 1850, 126 << 20),  # 2250 TFLOP/s of dense bf16, over 148 SMs of 8192 operations a clock
 }
 
 
 class Work(NamedTuple):
-    """The work items of a launch: how many, the rounds of the inner loop in all of them, and in the longest one."""
+    """The work items of a launch: how many, the rounds of the inner loop in all of them, and in the longest one. Where
+    SMs take them by their numbers alone, `order` has the rounds of each."""
 
     items: int
     rounds: int
     longest: int
+    order: tuple[int, ...] = ()
 
     @property
     def uniform(self) -> bool:
         return self.rounds == self.items * self.longest
 
     def of_sm(self, sms: int) -> tuple[float, float]:
-        """Items and rounds of the SM that has most: whole items where all are alike, else a fair share at the best."""
+        """Items and rounds of the SM that has most: whole items where all are alike or SMs take them by their numbers,
+        else a fair share at the best."""
+        if self.order:
+            most = max((self.order[first::sms] for first in range(sms)), key=sum)
+            return sum(rounds > 0 for rounds in most), sum(most)
         if self.uniform:
             items = math.ceil(self.items / sms)
             return items, items * self.longest
@@ -156,6 +163,19 @@ def bound_of(launch: Launch, work: Work, arch: type[Arch], sms: int, dram_bytes:
     if clocks <= most.clocks:
         return most
     return Bound(clocks, most.by if clocks <= most.clocks * (1 + WAITS) else "waits of tasks")
+
+
+def kept_of(size: float) -> float:
+    """The part that a cache which replaces lines at random keeps of data that is read over and over, `size` times as
+    large as it.
+
+    Between two reads of a line, all that were not kept replace another one each, which is this one with a probability
+    of one over the lines of the cache.
+    """
+    kept = 0.0
+    for _ in range(100):  # towards the fixed point from below
+        kept = math.exp((kept - 1) * size)
+    return kept if size > 1 else 1.0
 
 
 def paced(clocks: Sequence[float], works: Sequence[Work]) -> Pace | None:

@@ -71,9 +71,9 @@ _SYNC = (
     "cluster_barrier", "cluster_arrive_relaxed", "cluster_wait", "async_dot_wait", "async_descriptor_store_wait",
     "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit",
 )  # fmt: skip
-# Results of the ALU that bring an element of a left operand of 8 bits to its place: PRMT, LOP3, SHF and SEL in the SASS
-# of forward attention.
-MOVED = 3.7
+# Results of the ALU that round an element of a left operand to 8 bits and bring it to its place: F2FP, PRMT, LOP3, SHF
+# and SEL in the SASS of forward attention. A F2FP takes as long as a PRMT: beside_products.
+MOVED = 4.2
 _LOADS = ("desc", "result", "offsets", "barrier", "pred")
 _COPIES = ("src", "result", "mask", "other", "cache_modifier", "eviction_policy", "is_volatile", "bulk", "bulk_size",
            "barrier")  # fmt: skip

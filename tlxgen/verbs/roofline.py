@@ -13,7 +13,7 @@ from tlxgen.families import Family, Kernels, Structure, Variant, kernels_of
 from tlxgen.plan.budget import register_file
 from tlxgen.record import head
 from tlxgen.review.tables import Table, show
-from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, units
+from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, kept_of, units
 from tlxgen.roofline.items import items_of
 from tlxgen.working import of_spec
 
@@ -97,12 +97,15 @@ def of_structure(
 
 
 def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shape: Shape, gpu: Gpu) -> Bound:
-    """The least clocks of the first launch, which does the problem's work. Other launches are left out."""
+    """The least clocks of the first launch, which does the problem's work, where the same launch came before and L2
+    keeps some of what it moved. Other launches are left out."""
     assert variant.plan
     cost = items_of(family)
-    work = Work(*cost.work(variant.plan, shape))
+    order = cost.order(variant.plan, shape) if hasattr(cost, "order") else ()
+    work = Work(*cost.work(variant.plan, shape))._replace(order=order)
     # Sequences may be shorter than the longest, which `bytes_moved` takes all for.
     moved = getattr(cost, "least_bytes", family.bytes_moved)(variant.spec, shape)
+    moved *= 1 - kept_of(moved / gpu.l2_bytes)
     return bound_of(launches[0], work, variant.plan.arch, gpu.sms, moved, gpu.mhz)
 
 

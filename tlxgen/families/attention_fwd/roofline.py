@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import cast
 
 from tlxgen.families.attention.common import Shape, probes_of
@@ -48,13 +49,41 @@ def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
 
 def walks(facts: Weights, shape: Shape, block_m: int, block_n: int) -> tuple[int, int, int]:
     """The same of tiles of so many queries and keys."""
-    tiles = []
+    return work_of(shape[1], list(chain.from_iterable(_of_sequences(facts, shape, block_m, block_n))))
+
+
+def _of_sequences(facts: Weights, shape: Shape, block_m: int, block_n: int) -> list[list[int]]:
+    """Tiles of keys that each tile of queries of each sequence walks."""
+    found = []
     for n, m in drawn(facts.lengths, shape, facts.alpha):
         shift = m - n if facts.bottom_right else 0
         ends = range(block_m, n + block_m, block_m)  # the last tile is walked as a whole one is
         seen = [min(m, end + shift) if facts.mask == "causal" else m for end in ends]
-        tiles += [max(1, math.ceil(keys / block_n)) for keys in seen]
-    return work_of(shape[1], tiles)
+        found.append([max(1, math.ceil(keys / block_n)) for keys in seen])
+    return found
+
+
+def order(plan: Plan, shape: Shape) -> tuple[int, ...]:
+    """Tiles of keys that each work item walks, by its number, where an SM takes items by their numbers alone. An item
+    past the end of its sequence walks none. Empty where SMs draw their items, or the host gives them equal shares."""
+    facts = cast(AttentionFacts, plan.facts)
+    if plan.work.numbers != "persistent" or facts.evened:
+        return ()
+    b, h, kv, n, _ = shape
+    size = {p.name: int(p.value) for p in plan.parameters}
+    each = _of_sequences(facts, shape, size["BLOCK_M"], size["BLOCK_N"])
+    together, tiles = h // kv, math.ceil(n / size["BLOCK_M"])
+    if facts.causal:  # as many heads as heads_together of the module says
+        keys = math.ceil(sum(m for _, m in drawn(facts.lengths, shape, facts.alpha)) / b)
+        bytes_of_key = (facts.head_dim + facts.head_dim_v) * facts.dtype.bytes
+        together *= max(1, 2**25 // (keys * bytes_of_key))
+    found = []
+    for first in range(0, b * h, together):
+        for tile in reversed(range(tiles)) if facts.causal else range(tiles):
+            for head in range(first, min(first + together, b * h)):
+                of_sequence = each[head // h]
+                found.append(of_sequence[tile] if tile < len(of_sequence) else 0)
+    return tuple(found)
 
 
 def least_bytes(spec: ForwardSpec, shape: Shape) -> float:
@@ -65,4 +94,5 @@ def least_bytes(spec: ForwardSpec, shape: Shape) -> float:
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
     """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
     size = {p.name: int(p.value) for p in plan.parameters}
-    return probes_of(math.lcm(size["BLOCK_M"], size["BLOCK_N"]))
+    causal = cast(AttentionFacts, plan.facts).causal  # then half of the rounds are an item's first or second
+    return probes_of(math.lcm(size["BLOCK_M"], size["BLOCK_N"]), tiles=6 if causal else 3)
