@@ -7,8 +7,8 @@ KERNELS are named, and predicted, before they are measured. Each is captured wit
 kernels that store clock64 of each SM, and replayed in turns with its other configs. What two such kernels take alone is
 subtracted, and of a call with more than one kernel the share of the first by torch's profiler counts. Clocks do not
 depend on how fast the clock is, except where memory bounds a kernel: there the prediction is taken at the clock that
-the SMs had, by the GPU's nanoseconds between the same stamps. The first config is measured twice: how much the two
-differ is the noise. Exit status 1 where a prediction is above what was measured.
+the SMs had, by the GPU's nanoseconds between the same stamps. The config that the module picks is measured twice: how
+much the two differ is the noise. Exit status 1 where a prediction is above what was measured.
 """
 
 from __future__ import annotations
@@ -261,17 +261,19 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
 
 def clocks_of(rows: Sequence[dict[str, Any]]) -> list[tuple[float, float, float, float]]:
     """Of configs of one structure on one problem: SM clocks of the kernel, microseconds of the call, the kernel's share
-    of them, medians over PLACES, and of the first config the clocks once more. All configs have the same inputs, since
-    a GEMM may take 5 % longer at one place in memory than at another."""
+    of them, medians over PLACES, and of the config that the module picks the clocks once more. All configs have the
+    same inputs, since a GEMM may take 5 % longer at one place in memory than at another."""
     kernels, structure = known(rows[0]["spec"], rows[0]["structure"])
     module = load_file(ROOT / "generated" / kernels.name / f"{structure.name}.py")
     problem, shape, spec = kernels.family.problem(), tuple(rows[0]["shape"]), structure.variants[0].spec
     make = kernels.family.benchmark().call
+    picked = module.CONFIGS.index(module.pick_config(*shape, module.gpu_of(0))) if len(rows) > 1 else 0
+    twice = next((at for at, row in enumerate(rows) if row["config"] == picked), 0)
     shares, found, kept = [], [], []
     for _ in range(PLACES):
         torch.manual_seed(0)
         made = problem.inputs(spec, shape, torch.device("cuda"))
-        calls = [make(module, spec, shape, made, module.CONFIGS[row["config"]]) for row in (*rows, rows[0])]
+        calls = [make(module, spec, shape, made, module.CONFIGS[row["config"]]) for row in (*rows, rows[twice])]
         kept.append((made, [call() for call in calls]))  # or the next tensors would have the same memory
         torch.cuda.synchronize()
         shares = shares or [share_of_first(call) for call in calls]
@@ -281,7 +283,7 @@ def clocks_of(rows: Sequence[dict[str, Any]]) -> list[tuple[float, float, float,
         [statistics.median(values) for values in zip(*of_config, strict=True)] for of_config in zip(*found, strict=True)
     ]
     *each, (again, _) = [(clocks * share, us * share) for (clocks, us), share in zip(medians, shares, strict=True)]
-    seconds = [again, *[0.0] * (len(rows) - 1)]
+    seconds = [again if at == twice else 0.0 for at in range(len(rows))]
     return [(*row, share, second) for row, share, second in zip(each, shares[:-1], seconds, strict=True)]
 
 
@@ -334,11 +336,10 @@ def _passed(first: torch.Tensor, last: torch.Tensor) -> tuple[float, float]:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the first config of each kernel that takes the shape: least, median and most; the largest difference between
-    two measurements of one config; and how the order of its configs is kept (Spearman): of clocks as they are, and with
-    configs within TIE of each other in the order that is predicted."""
-    first = {(row["structure"], tuple(row["shape"])): row["ratio"] for row in reversed(rows)}
-    ratios = sorted(first.values())
+    """Of the config of each kernel that its module picks for the shape: least, median and most; the largest difference
+    between two measurements of one config; and how the order of configs is kept (Spearman): of clocks as they are, and
+    with configs within TIE of each other in the order that is predicted."""
+    ratios = sorted(row["ratio"] for row in rows if "again" in row)
     noise = max(abs(row["again"] / row["clocks"] - 1) for row in rows if "again" in row)
     stats = importlib.import_module("scipy.stats") if importlib.util.find_spec("scipy") else None
     ranks = {}

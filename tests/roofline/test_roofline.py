@@ -257,7 +257,7 @@ def test_rates_are_those_of_the_architecture() -> None:
 
 def test_the_command_prints_what_bounds_a_kernel() -> None:
     arguments = ["show", str(SPECS / "hopper_gemm.yaml"), "--roofline", "--structure", "hopper_gemm_cooperative"]
-    done = CliRunner().invoke(app, [*arguments, "--shape", "4096x4096x4096", "--mhz", "1000", "--json"])
+    done = CliRunner().invoke(app, [*arguments, "--shape", "8192x8192x2048", "--mhz", "1000", "--json"])
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)["rooflines"]
     (bound,) = found["bounds"]

@@ -49,7 +49,9 @@ class Probed:
         plan = self.plan
         sharing = Sharing(*self.sharing(plan, shape, GPC, plan.arch.l2_bytes)) if self.sharing else None
         clocks = [replay(trace, plan.arch, _resident(plan), sharing).clocks for trace in self.traces]
-        return [replace(self.launches[0], pace=paced(clocks, self.works)), *self.launches[1:]]
+        ctas = math.prod(plan.cluster)  # of a cluster, with an SM each, share the work
+        works = [Work(work.items // ctas, work.rounds // ctas, work.longest) for work in self.works]
+        return [replace(self.launches[0], pace=paced(clocks, works)), *self.launches[1:]]
 
 
 def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Shape) -> Probed | None:

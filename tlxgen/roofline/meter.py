@@ -27,11 +27,15 @@ ACCESS = 16  # bytes that a thread reads or writes by one instruction
 WGMMA_ROWS = 64  # of one wgmma, each of which reads B
 MMA_ROWS = 128  # of D that tcgen05 computes at a time: one of 64 rows takes as long, but for those of two CTAs
 REMEMBERED = 64  # results of multiplications that a sum may take, and bits that a shift may
-MUFU = {"exp": 1, "exp2": 1, "log": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "sin": 1, "cos": 1, "sigmoid": 2, "erf": 1,
-        "tanh": 1, "fast_expf": 1, "fast_logf": 1, "fast_log2f": 1, "rcp_rn": 1, "div": 1, "fdiv": 1, "div_rn": 1,
-        "fast_dividef": 1}  # fmt: skip
-SCALED = {"exp", "log", "sigmoid", "tanh", "erf", "div", "fdiv", "div_rn", "fast_expf", "fast_logf", "fast_dividef"}
-"""Of these, those with a multiplication before or after."""
+# What an element of a function takes where no branch is taken, as ptxas 12.9 compiles it for sm_90a: results of MUFU,
+# multiplications and additions, results of the ALU, instructions in all.
+FUNCTIONS = {
+    "exp": (1, 3, 1, 5), "exp2": (1, 0, 0, 1), "log": (0, 14, 8, 24), "log2": (0, 17, 8, 26), "sqrt": (1, 0, 0, 1),
+    "rsqrt": (1, 0, 0, 1), "sin": (0, 12, 8, 24), "cos": (0, 12, 8, 24), "sigmoid": (2, 6, 3, 11),
+    "erf": (1, 9, 3, 27), "tanh": (2, 5, 3, 12), "fast_expf": (1, 1, 0, 2), "fast_logf": (1, 1, 0, 2),
+    "fast_log2f": (1, 0, 0, 1), "rcp_rn": (1, 2, 2, 6), "div": (1, 5, 2, 8), "fdiv": (1, 5, 2, 8),
+    "div_rn": (1, 6, 1, 9), "fast_dividef": (1, 1, 0, 2),
+}  # fmt: skip
 SELECTIONS = ("maximum", "minimum", "where", "eq", "ne", "lt", "le", "gt", "ge")
 ASM_MUFU = ("ex2.", "lg2.", "rcp.", "rsqrt.", "sqrt.", "tanh.", "sin.", "cos.")
 
@@ -72,7 +76,7 @@ class Meter:
         }  # fmt: skip
         rules |= dict.fromkeys(SELECTIONS, self._selected)
         self._rules = rules
-        self.names: Collection[str] = {*rules, *MUFU, "call"}
+        self.names: Collection[str] = {*rules, *FUNCTIONS, "call"}
 
     def begin(self, launch: int, kernel: str) -> None:
         self._now = self.launches[launch] = Metered(kernel)
@@ -87,10 +91,10 @@ class Meter:
             if not isinstance(rest[0], (torch.Tensor, int, float)):
                 return  # of a module, which counts for itself
         held = self._counted(task)
-        if name in MUFU:
+        if name in FUNCTIONS:
             if isinstance(result, torch.Tensor) and result.is_floating_point():
-                held.exponentials += MUFU[name] * result.numel()
-                held.instructions += (MUFU[name] + (name in SCALED)) * result.numel()
+                mufu, fma, alu, instructions = (n * result.numel() for n in FUNCTIONS[name])
+                held.add(Counts(exponentials=mufu, fma=fma, alu=alu, instructions=instructions))
         elif name in self._rules:
             self._rules[name](held, task, arguments, options, result)
 
