@@ -80,7 +80,7 @@ def microseconds(launch: Launch, mhz: float) -> float:
     """Of the main kernel and of those before and after it, which move O, dO and dQ."""
     tiles = N // TILE
     work = Work(BATCH * HEADS * tiles, BATCH * HEADS * tiles * tiles, tiles)
-    main = bound_of(launch, work, Sm100, GPUS["sm100"].sms).clocks / mhz
+    main = bound_of(launch, work, Sm100, GPUS["sm100"]).clocks / mhz
     elements = BATCH * HEADS * N * D
     around = elements * (2 + 2 + 4 + 4 + 2) / DRAM * 1e6  # O and dO read, dQ cleared, read and written
     return main + around

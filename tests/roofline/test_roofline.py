@@ -20,6 +20,7 @@ from tlxgen import families
 from tlxgen.arch import Sm90, Sm100
 from tlxgen.cli import app, main
 from tlxgen.families import Kernels, Structure, kernels_of
+from tlxgen.families.attention.sequences import lengths
 from tlxgen.render.module import render, shared_files
 from tlxgen.roofline import GPUS, Counts, Launch, Pace, Work, bound_of, units
 from tlxgen.roofline.items import items_of
@@ -55,6 +56,7 @@ def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
 GEMM = ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096))
 FORWARD = ("hopper_attention_fwd", "hopper_attention_fwd_none", (4, 32, 32, 4096, 4096))
 
+H200 = GPUS["sm90"]
 START = LAUNCH + Sm90.tma_latency  # clocks until the first load has come
 
 
@@ -128,7 +130,7 @@ def test_a_prediction_is_never_below_what_the_products_take(case: tuple[str, str
     kernels = kernels_of(SPECS / f"{spec}.yaml")
     variant = kernels.structure(structure).variants[0]
     alone = [replace(launch, pace=None) for launch in counted(*case)]
-    clocks = predicted(kernels.family, variant, alone, shape, GPUS["sm90"]).clocks
+    clocks = predicted(kernels.family, variant, alone, shape, H200).clocks
     least = kernels.family.flops(variant.spec, shape) / (2 * Sm90.products * 132)
     assert least < clocks - START < 1.1 * least
 
@@ -140,7 +142,7 @@ def test_waits_of_tasks_are_between_the_units_and_what_an_h200_took(case: tuple[
     variant = kernels.structure(structure).variants[0]
     alone = [replace(launch, pace=None) for launch in counted(*case)]
     of_units, of_tasks = (
-        predicted(kernels.family, variant, launches, shape, GPUS["sm90"]).clocks for launches in (alone, counted(*case))
+        predicted(kernels.family, variant, launches, shape, H200).clocks for launches in (alone, counted(*case))
     )
     rows = json.loads((RESULTS / "roofline_clocks_h200.json").read_text())["rows"]
     took = next(row["clocks"] for row in rows if (row["structure"], tuple(row["shape"])) == (structure, shape))
@@ -149,20 +151,20 @@ def test_waits_of_tasks_are_between_the_units_and_what_an_h200_took(case: tuple[
 
 def test_the_last_wave_takes_as_long_as_a_whole_one() -> None:
     launch = Launch("k", Counts(products=2048.0), Counts())
-    clocks = [bound_of(launch, Work(n, 100 * n, 100), Sm90, 132).clocks for n in (132, 133, 264)]
+    clocks = [bound_of(launch, Work(n, 100 * n, 100), Sm90, H200).clocks for n in (132, 133, 264)]
     assert clocks == [START + 100, START + 200, START + 200]
 
 
 def test_items_of_several_lengths_are_shared_out_but_the_longest_is_whole() -> None:
     launch = Launch("k", Counts(products=2048.0), Counts())
-    assert bound_of(launch, Work(264, 2640, 20), Sm90, 132).clocks == START + 20
-    assert bound_of(launch, Work(264, 2640, 90), Sm90, 132).clocks == START + 90
+    assert bound_of(launch, Work(264, 2640, 20), Sm90, H200).clocks == START + 20
+    assert bound_of(launch, Work(264, 2640, 90), Sm90, H200).clocks == START + 90
 
 
 def test_tasks_that_wait_are_the_bound_where_no_unit_is() -> None:
     launch = Launch("k", Counts(products=2048.0), Counts(), Pace(100, 30, 3))
-    assert bound_of(launch, Work(132, 132 * 1000, 1000), Sm90, 132) == (LAUNCH + 3130, "waits of tasks")
-    assert bound_of(launch, Work(132, 132 * 10, 10), Sm90, 132) == (START + 10, "tensor cores")
+    assert bound_of(launch, Work(132, 132 * 1000, 1000), Sm90, H200) == (LAUNCH + 3130, "waits of tasks")
+    assert bound_of(launch, Work(132, 132 * 10, 10), Sm90, H200) == (START + 10, "tensor cores")
 
 
 HISTORY = "no_targets_no_contextual_no_max_attn_len_no_min_full_attn"
@@ -239,8 +241,54 @@ def test_probabilities_of_8_bits_are_brought_to_their_places() -> None:
 
 def test_memory_bounds_what_does_little() -> None:
     launch = Launch("k", Counts(), Counts(instructions=128.0))
-    bound = bound_of(launch, Work(132, 0, 0), Sm90, 132, dram_bytes=4.4e6 * 5, mhz=1800)
-    assert bound == (START + 9000, "DRAM")
+    bound = bound_of(launch, Work(132, 0, 0), Sm90, H200._replace(mhz=1800), moved=4.6e6 * 500)
+    assert bound == (START + 500 * 1800, "DRAM")
+
+
+def test_what_l2_kept_of_the_launch_before_needs_no_memory() -> None:
+    launch = Launch("k", Counts(), Counts(instructions=128.0))
+    bounds = [bound_of(launch, Work(132, 0, 0), Sm90, H200, moved=size * 2**20) for size in (32, 48, 64, 512)]
+    assert bounds[0] == (START + 1, "instruction issue")
+    parts = [(b.clocks - START) / H200.mhz * 4.6e6 / 2**20 for b in bounds[1:]]
+    assert parts == pytest.approx([48 * (1 - 0.417), 64 * (1 - 0.203), 512], rel=0.01)
+
+
+def test_an_sm_does_the_items_that_have_its_numbers() -> None:
+    """Of eight items two SMs take four each, and three take every third; the second has the empty one."""
+    order = (5, 1, 5, 1, 5, 1, 5, 0)
+    work = Work(7, 23, 5, order)
+    assert work.of_sm(2) == (4, 20) and work.of_sm(3) == (3, 11) and work._replace(order=()).of_sm(2) == (3.5, 11.5)
+
+
+def test_items_of_packed_sequences_lie_where_the_kernel_takes_them() -> None:
+    """Heads one after the other, tiles of queries within; none for tiles past the end of a sequence."""
+    kernels = kernels_of(SPECS / "hopper_gdpa.yaml").some()
+    plan = kernels.structure("hopper_gdpa_raw_none").variants[0].plan
+    assert plan
+    shape = (3, 2, 2, 512, 512)
+    cost = items_of(kernels.family)
+    queries, keys = lengths(3, 512, 0), lengths(3, 512, 1)
+    each = [
+        [max(1, -(-m // 128)) if tile * 128 < n else 0 for tile in range(4)] for n, m in zip(queries, keys, strict=True)
+    ]
+    assert cost.order(plan, shape) == tuple(x for of_batch in each for _ in range(2) for x in of_batch)
+    items, rounds, _ = cost.work(plan, shape)
+    assert (sum(n > 0 for n in cost.order(plan, shape)), sum(cost.order(plan, shape))) == (items, rounds)
+
+
+def test_a_host_that_gives_equal_shares_has_no_order() -> None:
+    kernels = kernels_of(SPECS / "hopper_attention_fwd.yaml").some()
+    plan = kernels.structure("hopper_attention_fwd_causal").variants[0].plan
+    assert plan and items_of(kernels.family).order(plan, (1, 8, 8, 1024, 1024)) == ()
+
+
+def test_ctas_of_a_cluster_go_at_the_pace_of_one() -> None:
+    """Two that share B do not multiply faster than their tensor cores."""
+    with rendered("hopper_gemm_cluster", "hopper_gemm_cluster_m2_cooperative_leader") as (kernels, one, path):
+        probed = measure(path, kernels.family, one.variants[0], 0, (4096, 4096, 4096))
+    assert probed
+    pace = probed.at((4096, 4096, 4096))[0].pace
+    assert pace and 512 <= pace.round < 700
 
 
 def test_rounds_and_items_are_told_apart() -> None:

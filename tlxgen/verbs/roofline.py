@@ -13,7 +13,7 @@ from tlxgen.families import Family, Kernels, Structure, Variant, kernels_of
 from tlxgen.plan.budget import register_file
 from tlxgen.record import head
 from tlxgen.review.tables import Table, show
-from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, kept_of, units
+from tlxgen.roofline import GPUS, Bound, Gpu, Launch, Work, bound_of, units
 from tlxgen.roofline.items import items_of
 from tlxgen.working import of_spec
 
@@ -105,8 +105,7 @@ def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shap
     work = Work(*cost.work(variant.plan, shape))._replace(order=order)
     # Sequences may be shorter than the longest, which `bytes_moved` takes all for.
     moved = getattr(cost, "least_bytes", family.bytes_moved)(variant.spec, shape)
-    moved *= 1 - kept_of(moved / gpu.l2_bytes)
-    return bound_of(launches[0], work, variant.plan.arch, gpu.sms, moved, gpu.mhz)
+    return bound_of(launches[0], work, variant.plan.arch, gpu, moved)
 
 
 def _units(one: Roofline, launch: Launch) -> Table:
