@@ -28,6 +28,7 @@ class Latencies:
     product: float = 0.0  # by which a warpgroup waits longer for its wgmmas than they take: products_issue
     maximum: float = 0.0  # over the threads that share a row: beside_products
     sum: float = 0.0  # likewise: beside_products
+    fence: float = 0.0  # behind stores: handover
     beside: Mapping[str, float] = field(default_factory=dict)  # how much longer a unit of threads needs beside products
     # Clocks of the register file for one of products, and for one of multiply-adds: beside_products.
     registers: tuple[float, float] = (0.0, 0.0)
@@ -67,6 +68,7 @@ def latencies(arch: type[Arch]) -> Latencies:
         product=54,
         maximum=arch.reduction_latency,
         sum=120,
+        fence=21,
         beside={unit: while_products_run(slower) for unit, slower in arch.beside_products.items()},
         # Beside one warpgroup of multiply-adds, which issue in 50 % of the clocks, two multiply in 81 % of the time;
         # beside two, which issue in 67 %, in 60 %.

@@ -225,6 +225,10 @@ class _Replay:
         self._later(clocks, lambda: self._go_on(thread))
         return False
 
+    def _fence(self, thread: _Thread, op: Op) -> bool:
+        self._later(self.latencies.fence, lambda: self._go_on(thread))
+        return False
+
     def _wait(self, thread: _Thread, op: Op) -> bool:
         barrier = self.barriers[op.on[0][0]]
         if barrier.phase >= op.number:

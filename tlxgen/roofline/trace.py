@@ -22,6 +22,7 @@ from .meter import WGMMA_ROWS, Meter
 Kind = Literal[
     "work",  # of threads
     "reduce",  # the threads that share a row meet
+    "fence",  # of stores into SMEM
     "wait", "arrive",  # of an mbarrier
     "load", "load_wait",  # of asynchronous copies into SMEM, on barriers or in groups
     "product", "commit", "product_wait",  # of the tensor cores
@@ -69,7 +70,7 @@ class Trace:
 _SYNC = (
     "barrier_wait", "barrier_arrive", "barrier_expect_bytes", "named_barrier_wait", "named_barrier_arrive",
     "cluster_barrier", "cluster_arrive_relaxed", "cluster_wait", "async_dot_wait", "async_descriptor_store_wait",
-    "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit",
+    "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit", "fence",
 )  # fmt: skip
 # Results of the ALU that round an element of a left operand to 8 bits and bring it to its place: F2FP, PRMT, LOP3, SHF
 # and SEL in the SASS of forward attention. A F2FP takes as long as a PRMT: beside_products.
@@ -231,6 +232,9 @@ class Tracer(Meter):
         cta: Any = task.cta  # type: ignore[attr-defined]
         members = max(len(cta.meeting.members), 1)
         return Op(kind, on=((("cluster", self._thread(task).cluster), amount),), number=members)
+
+    def _fence(self, task: Task, arguments: Any, options: Any) -> Op:
+        return Op("fence")
 
     def _async_dot_wait(self, task: Task, arguments: Any, options: Any) -> Op:
         return Op("product_wait", number=int(_last(arguments, options, ("pendings",))[0]))

@@ -76,8 +76,6 @@ def work(items: int, tiles: Sequence[int]) -> tuple[int, int, int]:
     return items * len(tiles), items * sum(tiles), max(tiles)
 
 
-def probes_of(block: int, tiles: int = 3) -> tuple[Shape, Shape, Shape]:
-    """Problems of one head and of two, of so many tiles of queries and of keys and of twice as many, whose items and
-    rounds are not in proportion."""
-    few = tiles * block
-    return (1, 1, 1, few, few), (1, 1, 1, 2 * few, 2 * few), (1, 2, 2, few, few)
+def probes_of(block: int) -> tuple[Shape, Shape, Shape]:
+    """Problems of one head and of two, of so many queries and keys, whose items and rounds are not in proportion."""
+    return (1, 1, 1, 3 * block, 3 * block), (1, 1, 1, 6 * block, 6 * block), (1, 2, 2, 3 * block, 3 * block)

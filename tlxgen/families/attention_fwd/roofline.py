@@ -94,5 +94,5 @@ def least_bytes(spec: ForwardSpec, shape: Shape) -> float:
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
     """Three small problems, whatever the shape, whose items and rounds are not in proportion."""
     size = {p.name: int(p.value) for p in plan.parameters}
-    causal = cast(AttentionFacts, plan.facts).causal  # then half of the rounds are an item's first or second
-    return probes_of(math.lcm(size["BLOCK_M"], size["BLOCK_N"]), tiles=6 if causal else 3)
+    causal = cast(AttentionFacts, plan.facts).causal  # then half of three tiles' rounds are an item's first or second
+    return probes_of(math.lcm(size["BLOCK_M"], size["BLOCK_N"]) * (2 if causal else 1))
