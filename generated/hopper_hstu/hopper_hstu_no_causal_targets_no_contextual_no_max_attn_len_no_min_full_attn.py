@@ -53,7 +53,7 @@ CONFIGS = [
 def item_at(index, B, H, N_Q, GROUP_H, BLOCK_M: tl.constexpr):
     """Batch entry, head and first query of a work item.
 
-    GROUP_H heads at a time, which share one K and V; of these, all at one tile of queries before the next.
+    GROUP_H heads at a time, whose K and V fit into L2; of these, all at one tile of queries before the next.
     """
     tiles = tl.cdiv(N_Q, BLOCK_M)
     group = index // (GROUP_H * tiles)
@@ -328,6 +328,11 @@ def describe_ragged(tensor, name, box):
     return create_ragged_descriptor(by_head, box[2:], ragged_dim=1)
 
 
+def heads_together(n_k, heads, kv_heads):
+    """How many heads are worked on at a time, so that the K and V that they share take at most 32 MiB of L2."""
+    return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
+
+
 def prepare(
     q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, num_targets, alpha, attn_scale, out, config, outputs=outputs
 ):
@@ -373,7 +378,7 @@ def prepare(
             ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 128])),
         ],
         ["cu_seqlens_q", "cu_seqlens_k", "num_targets"],
-        (alpha / 2, attn_scale, batches, heads, kv_heads, n_q, heads // kv_heads),
+        (alpha / 2, attn_scale, batches, heads, kv_heads, n_q, heads_together(n_k, heads, kv_heads)),
         config.all_kwargs(),
     )
     return Call(

@@ -135,8 +135,8 @@ def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
         yield scalar("N_K", "n_k", divisible=True)
     if facts.packed and (facts.lse or facts.drawn):
         yield scalar("T_Q", "q.shape[0]", divisible=True)
-    together = "heads_together(n_k, heads, kv_heads)" if facts.causal else "heads // kv_heads"
-    yield scalar("GROUP_H", "together" if facts.evened else together, single=not facts.causal)
+    together = "heads_together(n_k, heads, kv_heads)" if facts.many_heads else "heads // kv_heads"
+    yield scalar("GROUP_H", "together" if facts.evened else together, single=not facts.many_heads)
     if facts.told and facts.persistent:
         yield from (scalar("num_items", "items"), scalar("step", "programs"))
 

@@ -58,6 +58,16 @@ class AttentionFacts(Weights):
         return self.source == "dynamic"
 
     @property
+    def many_heads(self) -> bool:
+        """Whether as many heads as fit into L2 are worked on at a time, and not those alone that share K and V.
+
+        A causal mask wants the longest items of all first. Of packed sequences, CTAs that stride over one head after
+        another have the same tile of each where their number is a multiple of the tiles; the first one is always there,
+        the last one seldom.
+        """
+        return self.causal or (self.packed and self.source == "persistent")
+
+    @property
     def evened(self) -> bool:
         """Whether the host looks for an order of items in which CTAs that stride over them have as much to do each.
 

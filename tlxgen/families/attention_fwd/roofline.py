@@ -73,7 +73,7 @@ def order(plan: Plan, shape: Shape) -> tuple[int, ...]:
     size = {p.name: int(p.value) for p in plan.parameters}
     each = _of_sequences(facts, shape, size["BLOCK_M"], size["BLOCK_N"])
     together, tiles = h // kv, math.ceil(n / size["BLOCK_M"])
-    if facts.causal:  # as many heads as heads_together of the module says
+    if facts.many_heads:  # as many heads as heads_together of the module says
         keys = math.ceil(sum(m for _, m in drawn(facts.lengths, shape, facts.alpha)) / b)
         bytes_of_key = (facts.head_dim + facts.head_dim_v) * facts.dtype.bytes
         together *= max(1, 2**25 // (keys * bytes_of_key))
