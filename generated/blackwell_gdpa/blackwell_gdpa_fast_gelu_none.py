@@ -393,6 +393,13 @@ def heads_together(n_k, heads, kv_heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
+def heads_in_turn(n_q, n_k, heads, kv_heads, block_m, programs):
+    """How many heads are worked on at a time: those that share K and V, or, where CTAs would have only one or two of the
+    tiles of each head, as many as fit into L2."""
+    tiles = max(cdiv(n_q, block_m), 1)
+    return heads // kv_heads if 2 * programs % tiles else heads_together(n_k, heads, kv_heads)
+
+
 def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, out, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
@@ -437,7 +444,7 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, out, co
             heads,
             heads // kv_heads,
             n_q,
-            heads_together(n_k, heads, kv_heads),
+            heads_in_turn(n_q, n_k, heads, kv_heads, block_m, programs),
             items,
             programs,
         ),

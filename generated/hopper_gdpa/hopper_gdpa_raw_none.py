@@ -288,6 +288,13 @@ def heads_together(n_k, heads, kv_heads):
     return max(1, 2**25 // (n_k * 512)) * (heads // kv_heads)
 
 
+def heads_in_turn(n_q, n_k, heads, kv_heads, block_m, programs):
+    """How many heads are worked on at a time: those that share K and V, or, where CTAs would have only one or two of the
+    tiles of each head, as many as fit into L2."""
+    tiles = max(cdiv(n_q, block_m), 1)
+    return heads // kv_heads if 2 * programs % tiles else heads_together(n_k, heads, kv_heads)
+
+
 def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, out, config, outputs=outputs):
     """Checks the arguments and says how their like are launched; `outputs` makes results."""
     device = on_cuda(q, "q")
@@ -315,9 +322,10 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, out, co
     config = config or pick_config(batches, heads, kv_heads, n_q, n_k, gpu_of(device.index))
     block_m, block_n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
     items = cdiv(n_q, block_m) * batches * heads
+    programs = min(items, sm_count(device.index))
     kernel = Launch(
         hopper_gdpa_raw_none_kernel,
-        (min(items, sm_count(device.index)), 1, 1),
+        (programs, 1, 1),
         [
             ("q", lambda t: describe_ragged(t, "q", [1, 1, 1, block_m // 2, 128])),
             ("k", lambda t: describe_ragged(t, "k", [1, 1, 1, block_n, 128])),
@@ -325,7 +333,7 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, qk_scale, out, co
             ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 128])),
         ],
         ["cu_seqlens_q", "cu_seqlens_k"],
-        (qk_scale, batches, heads, kv_heads, n_q, heads_together(n_k, heads, kv_heads)),
+        (qk_scale, batches, heads, kv_heads, n_q, heads_in_turn(n_q, n_k, heads, kv_heads, block_m, programs)),
         config.all_kwargs(),
     )
     return Call(device, ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "out"), ("out",), made, [kernel], owner=config)

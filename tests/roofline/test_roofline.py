@@ -245,6 +245,12 @@ def test_memory_bounds_what_does_little() -> None:
     assert bound == (START + 500 * 1800, "DRAM")
 
 
+def test_memory_is_written_at_another_rate_than_it_is_read() -> None:
+    launch = Launch("k", Counts(), Counts(l2_bytes=300.0, stored=100.0))
+    bound = bound_of(launch, Work(132, 0, 0), Sm90, H200, moved=6e9)
+    assert bound == (pytest.approx(START + (4e9 / 4.6e6 + 2e9 / 4.1e6) * H200.mhz), "DRAM")
+
+
 def test_what_l2_kept_of_the_launch_before_needs_no_memory() -> None:
     launch = Launch("k", Counts(), Counts(instructions=128.0))
     bounds = [bound_of(launch, Work(132, 0, 0), Sm90, H200, moved=size * 2**20) for size in (32, 48, 64, 512)]
@@ -271,15 +277,28 @@ def test_items_of_packed_sequences_lie_where_the_kernel_takes_them() -> None:
     each = [
         [max(1, -(-m // 128)) if tile * 128 < n else 0 for tile in range(4)] for n, m in zip(queries, keys, strict=True)
     ]
-    assert cost.order(plan, shape) == tuple(x for of_batch in each for _ in range(2) for x in of_batch)
-    items, rounds, _ = cost.work(plan, shape)
-    assert (sum(n > 0 for n in cost.order(plan, shape)), sum(cost.order(plan, shape))) == (items, rounds)
+    order = cost.order(plan, shape, 5)
+    assert order == tuple(x for of_batch in each for _ in range(2) for x in of_batch)
+    assert (sum(n > 0 for n in order), sum(order)) == cost.work(plan, shape)[:2]
 
 
-def test_a_host_that_gives_equal_shares_has_no_order() -> None:
-    kernels = kernels_of(SPECS / "hopper_attention_fwd.yaml").some()
-    plan = kernels.structure("hopper_attention_fwd_causal").variants[0].plan
-    assert plan and items_of(kernels.family).order(plan, (1, 8, 8, 1024, 1024)) == ()
+def test_equal_shares_and_a_cta_for_each_item_have_no_order() -> None:
+    for spec in ("hopper_attention_fwd", "hopper_attention_fwd_d256"):
+        kernels = kernels_of(SPECS / f"{spec}.yaml").some()
+        plan = kernels.structure(f"{spec}_causal").variants[0].plan
+        assert plan and items_of(kernels.family).order(plan, (1, 8, 8, 1024, 1024), 132) == ()
+
+
+def test_many_heads_at_a_time_are_those_of_the_kernel() -> None:
+    """Of sequences of up to four tiles, 132 CTAs would have the same tile of each head."""
+    kernels = kernels_of(SPECS / "hopper_gdpa.yaml").some()
+    plan = kernels.structure("hopper_gdpa_raw_none").variants[0].plan
+    assert plan
+    shape = (200, 4, 4, 512, 512)
+    one, many = (items_of(kernels.family).order(plan, shape, sms) for sms in (131, 132))
+    assert sum(one) == sum(many) and max(sum(many[sm::132]) for sm in range(132)) < 0.9 * max(
+        sum(one[sm::132]) for sm in range(132)
+    )
 
 
 def test_ctas_of_a_cluster_go_at_the_pace_of_one() -> None:

@@ -235,14 +235,13 @@ class Meter:
 
     @staticmethod
     def _tma_store(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
-        held.smem_bytes += arguments[0].bytes
-        held.l2_bytes += arguments[0].bytes
+        size = arguments[0].bytes
+        held.add(Counts(smem_bytes=size, l2_bytes=size, stored=size))
 
     @staticmethod
     def _bulk_store(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         size = int(arguments[2] if len(arguments) > 2 else options["size"])
-        held.smem_bytes += size
-        held.l2_bytes += size
+        held.add(Counts(smem_bytes=size, l2_bytes=size, stored=size))
 
     @staticmethod
     def _copy(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
@@ -266,13 +265,14 @@ class Meter:
     @staticmethod
     def _load(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         mask = arguments[1] if len(arguments) > 1 else options.get("mask")
-        _accessed(held, result, mask)
+        held.add(Counts(**_accessed(result, mask)))
 
     @staticmethod
     def _store(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         value = arguments[1] if len(arguments) > 1 else options["value"]
         mask = arguments[2] if len(arguments) > 2 else options.get("mask")
-        _accessed(held, value, mask, arguments[0].dtype.itemsize)
+        moved = _accessed(value, mask, arguments[0].dtype.itemsize)
+        held.add(Counts(**moved, stored=moved.get("l2_bytes", 0.0)))
 
 
 def _remember(known: OrderedDict[int, torch.Tensor], result: torch.Tensor) -> None:
@@ -288,15 +288,14 @@ def _touch(held: Counts, view: View) -> None:
         held.tmem_bytes += view.size
 
 
-def _accessed(held: Counts, value: Any, mask: Any, itemsize: int = 0) -> None:
-    """What of `value` the mask lets through."""
+def _accessed(value: Any, mask: Any, itemsize: int = 0) -> dict[str, float]:
+    """What of `value` the mask lets through: bytes, and instructions for them."""
     if not isinstance(value, torch.Tensor):
-        return
+        return {}
     kept = value.numel()
     if isinstance(mask, torch.Tensor):
         kept = int(mask.broadcast_to(value.shape).sum())
     elif mask is not None and not mask:
         kept = 0
     size = kept * (itemsize or value.dtype.itemsize)
-    held.l2_bytes += size
-    held.instructions += size / ACCESS
+    return {"l2_bytes": size, "instructions": size / ACCESS}

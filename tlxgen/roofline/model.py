@@ -13,22 +13,23 @@ from .counts import Counts
 
 
 class Gpu(NamedTuple):
-    """What a launch runs on. `mhz`: the highest clock; a GPU at its power limit runs lower, and takes longer. `kept`:
-    bytes that a launch moves at the most and finds in L2 the next time."""
+    """What a launch runs on. `mhz`: the highest clock; a GPU at its power limit runs lower, and takes longer. Bytes of
+    memory a microsecond, read and written. `kept`: bytes that a launch moves at the most and finds in L2 the next time.
+    """
 
     name: str
     sms: int
     mhz: int
-    dram_bytes_per_us: float
+    read_per_us: float
+    written_per_us: float
     kept: int
 
 
-# An H200 reads 4.48 to 4.58 TB/s, and finds 32 MiB again of an L2 of 50 MB: benchmarks/l2_kept.py. A B200 as announced.
+# An H200 reads 4.48 to 4.58 TB/s, reads and writes 4.3 at the most, and finds 32 MiB again in an L2 of 50 MB:
+# benchmarks/l2_kept.py. A B200 is as announced: 2250 TFLOP/s of dense bf16 over 148 SMs of 8192 operations a clock.
 GPUS = {
-    "sm90": Gpu("H200", 132, 1980, 4.6e6, 32 << 20),
-    "sm100": Gpu(
-        "B200", 148, 1850, 8e6, 80 << 20
-    ),  # 2250 TFLOP/s of dense bf16, over 148 SMs of 8192 operations a clock
+    "sm90": Gpu("H200", 132, 1980, 4.6e6, 4.1e6, 32 << 20),
+    "sm100": Gpu("B200", 148, 1850, 8e6, 8e6, 80 << 20),
 }
 
 
@@ -159,7 +160,9 @@ def bound_of(launch: Launch, work: Work, arch: type[Arch], gpu: Gpu, moved: floa
     tail = max(0.0, limit(launch.item, arch, without=PRODUCTS).clocks or 0.0) if busy.products else 0.0
     start = LAUNCH + arch.tma_latency
     missed = moved * (1 - kept_of(moved / gpu.kept))
-    found = [Bound(start + missed / gpu.dram_bytes_per_us * gpu.mhz, "DRAM")]
+    written = missed * busy.stored / busy.l2_bytes if busy.l2_bytes else 0.0
+    us = (missed - written) / gpu.read_per_us + written / gpu.written_per_us
+    found = [Bound(start + us * gpu.mhz, "DRAM")]
     for unit in units(busy, arch):
         if unit.clocks is not None:
             after = tail if unit.name == PRODUCTS else 0.0

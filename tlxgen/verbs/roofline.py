@@ -101,7 +101,7 @@ def predicted(family: Family, variant: Variant, launches: Sequence[Launch], shap
     keeps some of what it moved. Other launches are left out."""
     assert variant.plan
     cost = items_of(family)
-    order = cost.order(variant.plan, shape) if hasattr(cost, "order") else ()
+    order = cost.order(variant.plan, shape, gpu.sms) if hasattr(cost, "order") else ()
     work = Work(*cost.work(variant.plan, shape))._replace(order=order)
     # Sequences may be shorter than the longest, which `bytes_moved` takes all for.
     moved = getattr(cost, "least_bytes", family.bytes_moved)(variant.spec, shape)

@@ -136,6 +136,8 @@ def _sizes(facts: AttentionFacts) -> Iterator[KernelArgument]:
     if facts.packed and (facts.lse or facts.drawn):
         yield scalar("T_Q", "q.shape[0]", divisible=True)
     together = "heads_together(n_k, heads, kv_heads)" if facts.many_heads else "heads // kv_heads"
+    if facts.strided and not facts.window:
+        together = "heads_in_turn(n_q, n_k, heads, kv_heads, block_m, programs)"
     yield scalar("GROUP_H", "together" if facts.evened else together, single=not facts.many_heads)
     if facts.told and facts.persistent:
         yield from (scalar("num_items", "items"), scalar("step", "programs"))

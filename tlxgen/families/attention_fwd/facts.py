@@ -58,14 +58,18 @@ class AttentionFacts(Weights):
         return self.source == "dynamic"
 
     @property
-    def many_heads(self) -> bool:
-        """Whether as many heads as fit into L2 are worked on at a time, and not those alone that share K and V.
+    def strided(self) -> bool:
+        """Whether CTAs take every so manieth item of jagged sequences, items that are alike but where a sequence ends.
 
-        A causal mask wants the longest items of all first. Of packed sequences, CTAs that stride over one head after
-        another have the same tile of each where their number is a multiple of the tiles; the first one is always there,
-        the last one seldom.
+        Where the number of CTAs is a multiple of a head's tiles, a CTA has the same tile of each head: the first one is
+        always there, the last one seldom.
         """
-        return self.causal or (self.packed and self.source == "persistent")
+        return self.packed and self.source == "persistent" and not self.causal
+
+    @property
+    def many_heads(self) -> bool:
+        """Whether as many heads as fit into L2 may be worked on at a time, and not those alone that share K and V."""
+        return self.causal or self.strided
 
     @property
     def evened(self) -> bool:

@@ -63,17 +63,19 @@ def _of_sequences(facts: Weights, shape: Shape, block_m: int, block_n: int) -> l
     return found
 
 
-def order(plan: Plan, shape: Shape) -> tuple[int, ...]:
+def order(plan: Plan, shape: Shape, sms: int) -> tuple[int, ...]:
     """Tiles of keys that each work item walks, by its number, where an SM takes items by their numbers alone. An item
-    past the end of its sequence walks none. Empty where SMs draw their items, or the host gives them equal shares."""
+    past the end of its sequence walks none. Empty where SMs have items as they get free, or the host gives them equal
+    shares."""
     facts = cast(AttentionFacts, plan.facts)
-    if plan.work.numbers != "persistent" or facts.evened:
+    if facts.source != "persistent" or facts.evened:
         return ()
     b, h, kv, n, _ = shape
     size = {p.name: int(p.value) for p in plan.parameters}
     each = _of_sequences(facts, shape, size["BLOCK_M"], size["BLOCK_N"])
     together, tiles = h // kv, math.ceil(n / size["BLOCK_M"])
-    if facts.many_heads:  # as many heads as heads_together of the module says
+    if facts.causal or facts.window or (facts.strided and not 2 * min(b * h * tiles, sms) % tiles):
+        # As many heads as heads_together of the module says.
         keys = math.ceil(sum(m for _, m in drawn(facts.lengths, shape, facts.alpha)) / b)
         bytes_of_key = (facts.head_dim + facts.head_dim_v) * facts.dtype.bytes
         together *= max(1, 2**25 // (keys * bytes_of_key))
