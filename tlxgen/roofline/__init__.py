@@ -5,7 +5,6 @@ time, `model` makes clocks and times of all that. No constant belongs to a kerne
 """
 
 from .counts import Counts
-from .model import GPC, GPUS, Bound, Gpu, Launch, Pace, Sharing, Unit, Work, bound_of, kept_of, units
+from .model import GPC, GPUS, Bound, Gpu, Launch, Pace, Sharing, Unit, Work, bound_of, units
 
-__all__ = ["GPC", "GPUS", "Bound", "Counts", "Gpu", "Launch", "Pace", "Sharing", "Unit", "Work", "bound_of", "kept_of",
-           "units"]  # fmt: skip
+__all__ = ["GPC", "GPUS", "Bound", "Counts", "Gpu", "Launch", "Pace", "Sharing", "Unit", "Work", "bound_of", "units"]

@@ -92,6 +92,8 @@ ALIKE, APART = 91, 36
 # The part that is different where groups are 8 tiles high, and how much longer a load takes where it is 1 larger: with
 # six slots GEMMs take 0.8 to 9 % longer where groups are 16 high and it is 17/32, on two H200s (roofline_clocks.py).
 USUAL, ORDER = 10 / 32, 0.08
+# The part that is kept of more than L2 keeps whole, rounded up: benchmarks/l2_kept.py, reading and writing as much.
+KEPT = ((1.0, 1.0), (1.25, 0.5), (1.5, 0.3), (1.75, 0.15), (2.0, 0.06), (2.5, 0.0))
 LAUNCH = 1000  # clocks of a kernel that does nothing: 1,078 measured by benchmarks/launch_clocks.py on an H200
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 
@@ -175,16 +177,13 @@ def bound_of(launch: Launch, work: Work, arch: type[Arch], gpu: Gpu, moved: floa
 
 
 def kept_of(size: float) -> float:
-    """The part that a cache which replaces lines at random keeps of data that is read over and over, `size` times as
-    large as it.
-
-    Between two reads of a line, all that were not kept replace another one each, which is this one with a probability
-    of one over the lines of the cache.
-    """
-    kept = 0.0
-    for _ in range(100):  # towards the fixed point from below
-        kept = math.exp((kept - 1) * size)
-    return kept if size > 1 else 1.0
+    """The part of what a launch moves that the next one finds in L2; `size`: how many times what L2 keeps whole."""
+    low, most = KEPT[0]
+    for high, least in KEPT[1:]:
+        if size < high:
+            return least + (most - least) * min(1.0, (high - size) / (high - low))
+        low, most = high, least
+    return most
 
 
 def paced(clocks: Sequence[float], works: Sequence[Work]) -> Pace | None:

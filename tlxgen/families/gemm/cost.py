@@ -16,7 +16,6 @@ from typing import Any, cast
 from tlxgen.arch import DTYPES, Sm100
 from tlxgen.loading import MODEL, MODEL_C
 from tlxgen.plan import Plan
-from tlxgen.roofline import kept_of
 
 from . import model
 from .facts import GemmFacts
@@ -171,10 +170,22 @@ def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
     rows, columns = math.ceil(m / high), math.ceil(n / wide)
     group = min(size["GROUP_M"] * facts.cluster_m, rows)
     a, b = (bytes_of * k for bytes_of in (m * facts.operands[0].k_bytes, n * facts.operands[1].k_bytes))
-    kept, groups = kept_of(b / max(1.0, l2 - a * group / rows)), math.ceil(rows / group)
+    kept, groups = _kept(b / max(1.0, l2 - a * group / rows)), math.ceil(rows / group)
     old_a, old_b = 1 - min(1.0, MEASURED.sms / (group * columns)), kept * (groups - 1) / groups
     down = min(group, sms)
     return (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide)), 1 - old_a * old_b
+
+
+def _kept(size: float) -> float:
+    """What a cache that replaces lines at random keeps of data that is read over and over, `size` times as large.
+
+    Between two reads of a line, all that were not kept replace another one each, which is this one with a probability
+    of one over the lines of the cache.
+    """
+    kept = 0.0
+    for _ in range(100):  # towards the fixed point from below
+        kept = math.exp((kept - 1) * size)
+    return kept if size > 1 else 1.0
 
 
 def probes(plan: Plan, shape: Shape) -> tuple[Shape, Shape, Shape]:
