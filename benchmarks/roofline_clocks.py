@@ -32,11 +32,12 @@ import triton.language as tl
 from benchmarks.clock import clock
 from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.loading import load_file
+from tlxgen.roofline import GPUS
 
 ROOT = Path(__file__).parent.parent
+GPU = GPUS["sm90"]  # at its highest clock
 PLACES = 5  # in memory, that the inputs have one after the other
 REPEATS = 9  # of a launch at each place
-HIGHEST = 1980  # MHz, of an H200's SMs; under load they are slower
 TIE = 0.02  # configs that are nearer to each other have changed places from one H200 to another
 
 HISTORY = "no_targets_no_contextual_no_max_attn_len_no_min_full_attn"
@@ -230,7 +231,7 @@ def at_clock(row: dict[str, Any]) -> float:
     """What is predicted at the clock that the SMs had: memory needs its time, which is fewer clocks of slower SMs."""
     if row["by"] != "DRAM":
         return float(row["predicted"])
-    return max(float(row["others"]), row["predicted"] * row["mhz"] / HIGHEST)
+    return max(float(row["others"]), row["predicted"] * row["mhz"] / GPU.mhz)
 
 
 def known(spec: str, structure: str) -> tuple[Kernels, Structure]:
@@ -240,19 +241,18 @@ def known(spec: str, structure: str) -> tuple[Kernels, Structure]:
 
 def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[str, Any]]:
     """A row for each config of the structure; `others`: where memory takes no time."""
-    from tlxgen.roofline import GPUS
     from tlxgen.roofline.measure import measure
     from tlxgen.verbs.roofline import predicted
     from tlxgen.working import of_spec
 
     kernels, structure = known(spec, name)
-    gpu, rows = GPUS["sm90"]._replace(mhz=HIGHEST), []
+    rows = []
     with of_spec(ROOT / "specs" / f"{spec}.yaml") as working:
         for config, variant in enumerate(structure.variants):
             probed = measure(working.path(name), kernels.family, variant, config, shape)
             if probed:
-                bound = predicted(kernels.family, variant, probed.at(shape), shape, gpu)
-                others = predicted(kernels.family, variant, probed.at(shape), shape, gpu._replace(mhz=1))
+                bound = predicted(kernels.family, variant, probed.at(shape), shape, GPU)
+                others = predicted(kernels.family, variant, probed.at(shape), shape, GPU._replace(mhz=1))
                 row = {"spec": spec, "structure": name, "shape": shape, "config": config, "values": variant.label}
                 rows.append(row | {"predicted": round(bound.clocks), "others": round(others.clocks), "by": bound.by})
                 print(rows[-1], flush=True)

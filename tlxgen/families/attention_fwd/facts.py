@@ -59,10 +59,10 @@ class AttentionFacts(Weights):
 
     @property
     def strided(self) -> bool:
-        """Whether CTAs take every so manieth item of jagged sequences, items that are alike but where a sequence ends.
+        """Whether CTAs take the items of jagged sequences by their numbers alone, each every so manieth.
 
-        Where the number of CTAs is a multiple of a head's tiles, a CTA has the same tile of each head: the first one is
-        always there, the last one seldom.
+        Where the number of CTAs is a multiple of a head's tiles, a CTA has the same tile of each head. All sequences
+        have the first tile, few have the last.
         """
         return self.packed and self.source == "persistent" and not self.causal
 
