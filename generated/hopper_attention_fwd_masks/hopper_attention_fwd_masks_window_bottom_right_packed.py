@@ -33,6 +33,7 @@ from ._host import (
     layout,
     missing,
     no_tensor,
+    number,
     on_cuda,
     pick,
     positive,
@@ -50,26 +51,36 @@ CONFIGS = [
 
 
 @triton.jit
-def ring_slot(count, SLOTS: tl.constexpr):
-    """Slot and phase parity of a ring's count-th use."""
-    return count % SLOTS, (count // SLOTS) & 1
-
-
-@triton.jit
-def group_of(index, group, first, begin, end, ends_ptr, groups, rows, across, TILE: tl.constexpr):
+def group_of(index, group, first, begin, end, starts_ptr, groups, rows, across, TILE: tl.constexpr):
     """The group of an item, from `group` on: its number, its first item, and its part of rows, `begin` to `end`.
 
     A group has `across` items for each TILE of its part. Past the last item it is `groups`.
     """
     items = tl.cdiv(end - begin, TILE) * across
+    lanes = tl.arange(0, 32)
     while (group < groups) & (index >= first + items):
         first += items
-        group += 1
-        said = tl.load(ends_ptr + group, mask=group < groups, other=0)
-        begin = end
-        end = tl.minimum(tl.maximum(said, begin), rows)
+        ahead = group + 1 + lanes  # a thread has one of the next groups
+        begins = tl.load(starts_ptr + ahead, mask=ahead < groups, other=0)
+        begins = tl.minimum(tl.maximum(begins, 0), rows)
+        ends = tl.load(starts_ptr + ahead + 1, mask=ahead < groups, other=0)
+        ends = tl.minimum(tl.maximum(ends, begins), rows)
+        sums = tl.cdiv(ends - begins, TILE) * across
+        for i in tl.static_range(5):  # with those of all threads before
+            sums += tl.where(lanes >= 1 << i, tl.gather(sums, tl.maximum(lanes - (1 << i), 0), 0), 0)
+        passed = tl.sum((index >= first + sums).to(tl.int32), 0)  # groups that end at or before the item
+        first += tl.max(tl.where(lanes < passed, sums, 0), 0)
+        begin = tl.sum(tl.where(lanes == passed, begins, 0), 0)
+        end = tl.sum(tl.where(lanes == passed, ends, 0), 0)
+        group = tl.minimum(group + tl.minimum(passed + 1, 32), groups)
         items = tl.cdiv(end - begin, TILE) * across
     return group, first, begin, end
+
+
+@triton.jit
+def ring_slot(count, SLOTS: tl.constexpr):
+    """Slot and phase parity of a ring's count-th use."""
+    return count % SLOTS, (count // SLOTS) & 1
 
 
 @triton.jit
@@ -186,6 +197,9 @@ def hopper_attention_fwd_masks_window_bottom_right_packed_kernel(
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
     item_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    batch_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    q_start_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    q_end_tiles = tlx.local_alloc((1,), tl.int32, 4)
     item_full = tlx.alloc_barriers(4, arrive_count=1)  # by load, after its stores
     item_empty = tlx.alloc_barriers(4, arrive_count=2)  # by mma x 2 replicas
     o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
@@ -199,22 +213,26 @@ def hopper_attention_fwd_masks_window_bottom_right_packed_kernel(
             count = 0
             items = 0
             index = tl.program_id(0)
-            item_slot, item_phase = ring_slot(items, 4)
-            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-            tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
-            tlx.barrier_arrive(item_full[item_slot])  # publish
-            items += 1
             batch = -1
             first = 0
             q_start = 0
             q_end = 0
             batch, first, q_start, q_end = group_of(
-                index, batch, first, q_start, q_end, cu_seqlens_q_ptr + 1, B, T_Q, across, BLOCK_M
+                index, batch, first, q_start, q_end, cu_seqlens_q_ptr, B, T_Q, across, BLOCK_M
             )
+            number = index - first  # among those of its group
+            item_slot, item_phase = ring_slot(items, 4)
+            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+            tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+            tlx.local_store(batch_tiles[item_slot], tl.full((1,), batch, tl.int32))
+            tlx.local_store(q_start_tiles[item_slot], tl.full((1,), q_start, tl.int32))
+            tlx.local_store(q_end_tiles[item_slot], tl.full((1,), q_end, tl.int32))
+            tlx.barrier_arrive(item_full[item_slot])  # publish
+            items += 1
             while batch < B:
                 n_q = q_end - q_start
                 k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                _, head, row = item_at(index - first, 1, H, n_q, GROUP_H, BLOCK_M)
+                _, head, row = item_at(number, 1, H, n_q, GROUP_H, BLOCK_M)
                 begin, end = key_tiles(row, n_q, n_k, LEFT, RIGHT, BLOCK_M, BLOCK_N)
                 q_slot, q_phase = ring_slot(q_count, Q_STAGES)
                 q_count += 1
@@ -255,14 +273,18 @@ def hopper_attention_fwd_masks_window_bottom_right_packed_kernel(
                     v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, begin * BLOCK_N), v_full[v_slot]
                 )
                 index = draw_item(counter_ptr, step)
+                batch, first, q_start, q_end = group_of(
+                    index, batch, first, q_start, q_end, cu_seqlens_q_ptr, B, T_Q, across, BLOCK_M
+                )
+                number = index - first
                 item_slot, item_phase = ring_slot(items, 4)
                 tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-                tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
+                tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+                tlx.local_store(batch_tiles[item_slot], tl.full((1,), batch, tl.int32))
+                tlx.local_store(q_start_tiles[item_slot], tl.full((1,), q_start, tl.int32))
+                tlx.local_store(q_end_tiles[item_slot], tl.full((1,), q_end, tl.int32))
                 tlx.barrier_arrive(item_full[item_slot])  # publish
                 items += 1
-                batch, first, q_start, q_end = group_of(
-                    index, batch, first, q_start, q_end, cu_seqlens_q_ptr + 1, B, T_Q, across, BLOCK_M
-                )
             reset_counter(counter_ptr, index, step, first)
 
         # MMA: scores, softmax and product with V, each replica for its own rows of the queries.
@@ -275,20 +297,16 @@ def hopper_attention_fwd_masks_window_bottom_right_packed_kernel(
             items = 0
             item_slot, item_phase = ring_slot(items, 4)
             tlx.barrier_wait(item_full[item_slot], item_phase)
-            index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            batch = tl.sum(tlx.local_load(batch_tiles[item_slot]), axis=0)
+            q_start = tl.sum(tlx.local_load(q_start_tiles[item_slot]), axis=0)
+            q_end = tl.sum(tlx.local_load(q_end_tiles[item_slot]), axis=0)
             tlx.barrier_arrive(item_empty[item_slot])  # release
             items += 1
-            batch = -1
-            first = 0
-            q_start = 0
-            q_end = 0
-            batch, first, q_start, q_end = group_of(
-                index, batch, first, q_start, q_end, cu_seqlens_q_ptr + 1, B, T_Q, across, BLOCK_M
-            )
             while batch < B:
                 n_q = q_end - q_start
                 k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                _, head, row = item_at(index - first, 1, H, n_q, GROUP_H, BLOCK_M)
+                _, head, row = item_at(number, 1, H, n_q, GROUP_H, BLOCK_M)
                 begin, end = key_tiles(row, n_q, n_k, LEFT, RIGHT, BLOCK_M, BLOCK_N)
                 row += replica * (BLOCK_M // 2)  # this replica's rows
                 m = tl.full((BLOCK_M // 2,), float("-inf"), tl.float32)
@@ -358,12 +376,12 @@ def hopper_attention_fwd_masks_window_bottom_right_packed_kernel(
                 tl.store(lse_ptrs, (m + tl.log2(l)) * 0.6931471805599453, mask=rows < n_q)
                 item_slot, item_phase = ring_slot(items, 4)
                 tlx.barrier_wait(item_full[item_slot], item_phase)
-                index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                batch = tl.sum(tlx.local_load(batch_tiles[item_slot]), axis=0)
+                q_start = tl.sum(tlx.local_load(q_start_tiles[item_slot]), axis=0)
+                q_end = tl.sum(tlx.local_load(q_end_tiles[item_slot]), axis=0)
                 tlx.barrier_arrive(item_empty[item_slot])  # release
                 items += 1
-                batch, first, q_start, q_end = group_of(
-                    index, batch, first, q_start, q_end, cu_seqlens_q_ptr + 1, B, T_Q, across, BLOCK_M
-                )
             tlx.async_descriptor_store_wait(0)
 
 

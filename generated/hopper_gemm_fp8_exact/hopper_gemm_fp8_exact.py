@@ -123,6 +123,7 @@ def hopper_gemm_fp8_exact_kernel(
     tl.static_assert(BLOCK_M // 2 >= 64, "4 warps need 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
     tl.static_assert(BLOCK_K >= 32, "one wgmma takes 32 B of K")
+    tl.static_assert(STAGES >= 2, "products of two slots are under way")
     tl.static_assert(BLOCK_N // 2 >= 8, "a subtile has at least 8 columns")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
     a_tiles = tlx.local_alloc((BLOCK_M // 2, BLOCK_K), tlx.dtype_of(a_desc), STAGES * 2)
@@ -179,7 +180,7 @@ def hopper_gemm_fp8_exact_kernel(
                 acc = tlx.async_dot_wait(0, acc)
                 tlx.barrier_arrive(ab_empty[slot])  # release
                 count += 1
-                for k in range(1, k_tiles):
+                if k_tiles % 2 == 0:
                     slot, phase = ring_slot(count, STAGES)
                     tlx.barrier_wait(ab_full[slot], phase)
                     products = tlx.async_dot(
@@ -191,6 +192,29 @@ def hopper_gemm_fp8_exact_kernel(
                     tlx.barrier_arrive(ab_empty[slot])  # release
                     acc += products  # in fp32: wgmma itself keeps fewer bits of a sum
                     count += 1
+                # Two slots at a time: one is multiplied while the products of the other are added up.
+                for k in range(2 - k_tiles % 2, k_tiles, 2):
+                    slot, phase = ring_slot(count, STAGES)
+                    tlx.barrier_wait(ab_full[slot], phase)
+                    products = tlx.async_dot(
+                        a_tiles[slot * 2 + replica],
+                        tlx.local_trans(b_tiles[slot]),
+                        tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32),
+                    )
+                    next_slot, next_phase = ring_slot(count + 1, STAGES)
+                    tlx.barrier_wait(ab_full[next_slot], next_phase)
+                    next_products = tlx.async_dot(
+                        a_tiles[next_slot * 2 + replica],
+                        tlx.local_trans(b_tiles[next_slot]),
+                        tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32),
+                    )
+                    products = tlx.async_dot_wait(1, products)
+                    tlx.barrier_arrive(ab_empty[slot])  # release
+                    acc += products  # in fp32: wgmma itself keeps fewer bits of a sum
+                    next_products = tlx.async_dot_wait(0, next_products)
+                    tlx.barrier_arrive(ab_empty[next_slot])  # release
+                    acc += next_products  # in fp32: wgmma itself keeps fewer bits of a sum
+                    count += 2
 
                 parts = halves(acc)
                 for i in tl.static_range(2):

@@ -32,6 +32,7 @@ from ._host import (
     layout,
     missing,
     no_tensor,
+    number,
     on_cuda,
     pick,
     prepared,
@@ -49,12 +50,6 @@ CONFIGS = [
 
 
 @triton.jit
-def ring_slot(count, SLOTS: tl.constexpr):
-    """Slot and phase parity of a ring's count-th use."""
-    return count % SLOTS, (count // SLOTS) & 1
-
-
-@triton.jit
 def group_of(index, group, first, begin, end, offs_ptr, groups, M, across, TILE: tl.constexpr):
     """The group of an item, from `group` on: its number, its first item, and its part of M, `begin` to `end`.
 
@@ -69,6 +64,12 @@ def group_of(index, group, first, begin, end, offs_ptr, groups, M, across, TILE:
         end = tl.minimum(tl.maximum(said, begin), M)
         items = tl.cdiv(end - begin, TILE) * across
     return group, first, begin, end
+
+
+@triton.jit
+def ring_slot(count, SLOTS: tl.constexpr):
+    """Slot and phase parity of a ring's count-th use."""
+    return count % SLOTS, (count // SLOTS) & 1
 
 
 @triton.jit
@@ -148,6 +149,9 @@ def hopper_grouped_gemm_dynamic_pingpong_kernel(
     ab_full = tlx.alloc_barriers(STAGES, arrive_count=1)  # by the TMA loads of load
     ab_empty = tlx.alloc_barriers(STAGES, arrive_count=1)  # by mma
     item_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    group_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    begin_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    end_tiles = tlx.local_alloc((1,), tl.int32, 4)
     item_full = tlx.alloc_barriers(4, arrive_count=1)  # by load, after its stores
     item_empty = tlx.alloc_barriers(4, arrive_count=1)  # by mma
     c_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N // 2), tlx.dtype_of(c_desc), C_STAGES * 2)
@@ -161,18 +165,22 @@ def hopper_grouped_gemm_dynamic_pingpong_kernel(
             count = 0
             items = 0
             index = tl.program_id(0)
-            item_slot, item_phase = ring_slot(items, 4)
-            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-            tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
-            tlx.barrier_arrive(item_full[item_slot])  # publish
-            items += 1
             group = -1
             first = 0
             begin = 0
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, M, across, BLOCK_M)
+            number = index - first  # among those of its group
+            item_slot, item_phase = ring_slot(items, 4)
+            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+            tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+            tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+            tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+            tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
+            tlx.barrier_arrive(item_full[item_slot])  # publish
+            items += 1
             while group < groups:
-                tile_m, tile_n = tile_at(index - first, end - begin, N, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(number, end - begin, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = begin + tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
                 for k in range(k_tiles):
@@ -183,19 +191,26 @@ def hopper_grouped_gemm_dynamic_pingpong_kernel(
                     tlx.async_descriptor_load(b_desc, b_tiles[slot], [group, column, k * BLOCK_K], ab_full[slot])
                     count += 1
                 index = draw_item(counter_ptr, step)
-                item_slot, item_phase = ring_slot(items, 4)
-                tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-                tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
-                tlx.barrier_arrive(item_full[item_slot])  # publish
-                items += 1
                 group, first, begin, end = group_of(
                     index, group, first, begin, end, offs_ptr, groups, M, across, BLOCK_M
                 )
+                number = index - first
+                item_slot, item_phase = ring_slot(items, 4)
+                tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+                tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+                tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+                tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+                tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
+                tlx.barrier_arrive(item_full[item_slot])  # publish
+                items += 1
             reset_counter(counter_ptr, index, step, first)
             # The other replica hears, too, that there is no more.
             item_slot, item_phase = ring_slot(items, 4)
             tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-            tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
+            tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+            tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+            tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+            tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
             tlx.barrier_arrive(item_full[item_slot])  # publish
             items += 1
 
@@ -209,16 +224,14 @@ def hopper_grouped_gemm_dynamic_pingpong_kernel(
             items = replica
             item_slot, item_phase = ring_slot(items, 4)
             tlx.barrier_wait(item_full[item_slot], item_phase)
-            index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            group = tl.sum(tlx.local_load(group_tiles[item_slot]), axis=0)
+            begin = tl.sum(tlx.local_load(begin_tiles[item_slot]), axis=0)
+            end = tl.sum(tlx.local_load(end_tiles[item_slot]), axis=0)
             tlx.barrier_arrive(item_empty[item_slot])  # release
             items += 2
-            group = -1
-            first = 0
-            begin = 0
-            end = 0
-            group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, M, across, BLOCK_M)
             while group < groups:
-                tile_m, tile_n = tile_at(index - first, end - begin, N, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(number, end - begin, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = begin + tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
                 # Its turn: the other replica has issued its wgmmas, and waited for every slot before these.
@@ -256,12 +269,12 @@ def hopper_grouped_gemm_dynamic_pingpong_kernel(
                     c_count += 1
                 item_slot, item_phase = ring_slot(items, 4)
                 tlx.barrier_wait(item_full[item_slot], item_phase)
-                index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                group = tl.sum(tlx.local_load(group_tiles[item_slot]), axis=0)
+                begin = tl.sum(tlx.local_load(begin_tiles[item_slot]), axis=0)
+                end = tl.sum(tlx.local_load(end_tiles[item_slot]), axis=0)
                 tlx.barrier_arrive(item_empty[item_slot])  # release
                 items += 2
-                group, first, begin, end = group_of(
-                    index, group, first, begin, end, offs_ptr, groups, M, across, BLOCK_M
-                )
             tlx.async_descriptor_store_wait(0)
 
 

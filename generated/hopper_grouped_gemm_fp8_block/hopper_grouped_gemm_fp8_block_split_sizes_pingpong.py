@@ -88,13 +88,11 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def scales_at(a_scales, b_scale, k, K_TILES, across, along_a, along_b, rows, ROWS: tl.constexpr):
+def scales_at(a_scales, b_scale, k, across, along_a, along_b, rows, ROWS: tl.constexpr):
     """The scales of ROWS rows of A, of which there are `rows`, and that of the tile's columns of B, in block k of K."""
     down = tl.arange(0, ROWS)
-    there = k < K_TILES  # of the block after the last one there are none
-    a = tl.load(a_scales + (down * across + tl.cast(k, tl.int64) * along_a), mask=(down < rows) & there, other=0.0)
-    b = tl.load(b_scale + tl.cast(k, tl.int64) * along_b, mask=there, other=0.0)
-    return a, b
+    a = tl.load(a_scales + (down * across + tl.cast(k, tl.int64) * along_a), mask=down < rows, other=0.0)
+    return a, tl.load(b_scale + tl.cast(k, tl.int64) * along_b)
 
 
 @triton.jit
@@ -142,6 +140,7 @@ def hopper_grouped_gemm_fp8_block_split_sizes_pingpong_kernel(
     tl.static_assert(BLOCK_M >= 64, "4 warps need 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
     tl.static_assert(BLOCK_K >= 32, "one wgmma takes 32 B of K")
+    tl.static_assert(STAGES >= 2, "products of two slots are under way")
     tl.static_assert(BLOCK_N // 2 >= 8, "a subtile has at least 8 columns")
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
     a_tiles = tlx.local_alloc((BLOCK_M, BLOCK_K), tlx.dtype_of(a_desc), STAGES)
@@ -206,41 +205,57 @@ def hopper_grouped_gemm_fp8_block_split_sizes_pingpong_kernel(
                 # The products of the first slot; to add in wgmma's register layout, the sums must begin as products.
                 a_scales = a_scale_ptr + row.to(tl.int64) * a_scale_across
                 b_scale = b_scale_ptr + group.to(tl.int64) * b_scale_each + column // 128 * b_scale_across
-                scale_a, scale_b = scales_at(
-                    a_scales, b_scale, 0, k_tiles, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M
-                )
-                next_a, next_b = scales_at(
-                    a_scales, b_scale, 1, k_tiles, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M
-                )
                 slot, phase = ring_slot(count, STAGES)
                 tlx.barrier_wait(ab_full[slot], phase)
                 acc = tlx.async_dot(a_tiles[slot], tlx.local_trans(b_tiles[slot]), acc)
+                scale_a, scale_b = scales_at(
+                    a_scales, b_scale, 0, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M
+                )
                 acc = tlx.async_dot_wait(0, acc)
                 tlx.barrier_arrive(ab_empty[slot])  # release
                 acc = acc * (scale_a * scale_b)[:, None]
                 count += 1
-                for k in range(1, k_tiles):
-                    scale_a, scale_b = next_a, next_b
-                    next_a, next_b = scales_at(
-                        a_scales,
-                        b_scale,
-                        k + 1,
-                        k_tiles,
-                        a_scale_across,
-                        a_scale_along,
-                        b_scale_along,
-                        end - row,
-                        BLOCK_M,
-                    )
+                if k_tiles % 2 == 0:
                     slot, phase = ring_slot(count, STAGES)
                     tlx.barrier_wait(ab_full[slot], phase)
                     products = tlx.async_dot(
                         a_tiles[slot], tlx.local_trans(b_tiles[slot]), tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
                     )
+                    scale_a, scale_b = scales_at(
+                        a_scales, b_scale, 1, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M
+                    )
                     products = tlx.async_dot_wait(0, products)
                     tlx.barrier_arrive(ab_empty[slot])  # release
                     acc += products * (scale_a * scale_b)[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
                     count += 1
+                # Two slots at a time: one is multiplied while the products of the other are added up.
+                for k in range(2 - k_tiles % 2, k_tiles, 2):
+                    slot, phase = ring_slot(count, STAGES)
+                    tlx.barrier_wait(ab_full[slot], phase)
+                    products = tlx.async_dot(
+                        a_tiles[slot], tlx.local_trans(b_tiles[slot]), tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+                    )
+                    next_slot, next_phase = ring_slot(count + 1, STAGES)
+                    tlx.barrier_wait(ab_full[next_slot], next_phase)
+                    next_products = tlx.async_dot(
+                        a_tiles[next_slot],
+                        tlx.local_trans(b_tiles[next_slot]),
+                        tl.zeros((BLOCK_M, BLOCK_N), tl.float32),
+                    )
+                    scale_a, scale_b = scales_at(
+                        a_scales, b_scale, k, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M
+                    )
+                    next_scale_a, next_scale_b = scales_at(
+                        a_scales, b_scale, k + 1, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M
+                    )
+                    products = tlx.async_dot_wait(1, products)
+                    tlx.barrier_arrive(ab_empty[slot])  # release
+                    acc += products * (scale_a * scale_b)[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
+                    next_products = tlx.async_dot_wait(0, next_products)
+                    tlx.barrier_arrive(ab_empty[next_slot])  # release
+                    # in fp32: wgmma itself keeps fewer bits of a sum
+                    acc += next_products * (next_scale_a * next_scale_b)[:, None]
+                    count += 2
                 # All of this tile's wgmmas are issued: the other replica's turn.
                 tlx.named_barrier_arrive(5 - replica, 256)
                 count += k_tiles  # the other replica's tile lies between two of this one's

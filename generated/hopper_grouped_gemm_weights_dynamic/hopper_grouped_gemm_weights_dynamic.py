@@ -34,6 +34,7 @@ from ._host import (
     layout,
     missing,
     no_tensor,
+    number,
     on_cuda,
     pick,
     prepared,
@@ -51,12 +52,6 @@ CONFIGS = [
 
 
 @triton.jit
-def ring_slot(count, SLOTS: tl.constexpr):
-    """Slot and phase parity of a ring's count-th use."""
-    return count % SLOTS, (count // SLOTS) & 1
-
-
-@triton.jit
 def group_of(index, group, first, begin, end, offs_ptr, groups, K, across):
     """The group of an item, from `group` on: its number, its first item, and its part of K, `begin` to `end`.
 
@@ -71,6 +66,12 @@ def group_of(index, group, first, begin, end, offs_ptr, groups, K, across):
         end = tl.minimum(tl.maximum(said, begin), K)
         items = across
     return group, first, begin, end
+
+
+@triton.jit
+def ring_slot(count, SLOTS: tl.constexpr):
+    """Slot and phase parity of a ring's count-th use."""
+    return count % SLOTS, (count // SLOTS) & 1
 
 
 @triton.jit
@@ -149,6 +150,9 @@ def hopper_grouped_gemm_weights_dynamic_kernel(
     ab_full = tlx.alloc_barriers(STAGES, arrive_count=1)  # by the TMA loads of load
     ab_empty = tlx.alloc_barriers(STAGES, arrive_count=2)  # by mma x 2 replicas
     item_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    group_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    begin_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    end_tiles = tlx.local_alloc((1,), tl.int32, 4)
     item_full = tlx.alloc_barriers(4, arrive_count=1)  # by load, after its stores
     item_empty = tlx.alloc_barriers(4, arrive_count=2)  # by mma x 2 replicas
     c_tiles = tlx.local_alloc((BLOCK_M // 2, BLOCK_N // 2), tlx.dtype_of(c_desc), C_STAGES * 2)
@@ -161,19 +165,23 @@ def hopper_grouped_gemm_weights_dynamic_kernel(
             count = 0
             items = 0
             index = tl.program_id(0)
-            item_slot, item_phase = ring_slot(items, 4)
-            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-            tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
-            tlx.barrier_arrive(item_full[item_slot])  # publish
-            items += 1
             group = -1
             first = 0
             begin = 0
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
+            number = index - first  # among those of its group
+            item_slot, item_phase = ring_slot(items, 4)
+            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+            tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+            tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+            tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+            tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
+            tlx.barrier_arrive(item_full[item_slot])  # publish
+            items += 1
             while group < groups:
                 k_tiles = tl.maximum(tl.cdiv(end - begin, BLOCK_K), 1)  # of an empty group one, of zeros
-                tile_m, tile_n = tile_at(index - first, M, N, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(number, M, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
                 for k in range(k_tiles):
@@ -194,12 +202,16 @@ def hopper_grouped_gemm_weights_dynamic_kernel(
                     )
                     count += 1
                 index = draw_item(counter_ptr, step)
+                group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
+                number = index - first
                 item_slot, item_phase = ring_slot(items, 4)
                 tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-                tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
+                tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+                tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+                tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+                tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
                 tlx.barrier_arrive(item_full[item_slot])  # publish
                 items += 1
-                group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
             reset_counter(counter_ptr, index, step, first)
 
         # MMA: each replica multiplies its rows of the tile and stores them.
@@ -210,17 +222,15 @@ def hopper_grouped_gemm_weights_dynamic_kernel(
             items = 0
             item_slot, item_phase = ring_slot(items, 4)
             tlx.barrier_wait(item_full[item_slot], item_phase)
-            index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            group = tl.sum(tlx.local_load(group_tiles[item_slot]), axis=0)
+            begin = tl.sum(tlx.local_load(begin_tiles[item_slot]), axis=0)
+            end = tl.sum(tlx.local_load(end_tiles[item_slot]), axis=0)
             tlx.barrier_arrive(item_empty[item_slot])  # release
             items += 1
-            group = -1
-            first = 0
-            begin = 0
-            end = 0
-            group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
             while group < groups:
                 k_tiles = tl.maximum(tl.cdiv(end - begin, BLOCK_K), 1)  # of an empty group one, of zeros
-                tile_m, tile_n = tile_at(index - first, M, N, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(number, M, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
                 row += replica * (BLOCK_M // 2)  # this replica's rows
@@ -254,10 +264,12 @@ def hopper_grouped_gemm_weights_dynamic_kernel(
                     c_count += 1
                 item_slot, item_phase = ring_slot(items, 4)
                 tlx.barrier_wait(item_full[item_slot], item_phase)
-                index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                group = tl.sum(tlx.local_load(group_tiles[item_slot]), axis=0)
+                begin = tl.sum(tlx.local_load(begin_tiles[item_slot]), axis=0)
+                end = tl.sum(tlx.local_load(end_tiles[item_slot]), axis=0)
                 tlx.barrier_arrive(item_empty[item_slot])  # release
                 items += 1
-                group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across)
             tlx.async_descriptor_store_wait(0)
 
 

@@ -34,6 +34,7 @@ from ._host import (
     layout,
     missing,
     no_tensor,
+    number,
     on_cuda,
     pick,
     prepared,
@@ -51,12 +52,6 @@ CONFIGS = [
 
 
 @triton.jit
-def ring_slot(count, SLOTS: tl.constexpr):
-    """Slot and phase parity of a ring's count-th use."""
-    return count % SLOTS, (count // SLOTS) & 1
-
-
-@triton.jit
 def group_of(index, group, first, begin, end, offs_ptr, groups, K, across, part_k):
     """The group of an item, from `group` on: its number, its first item, and its part of K, `begin` to `end`.
 
@@ -71,6 +66,12 @@ def group_of(index, group, first, begin, end, offs_ptr, groups, K, across, part_
         end = tl.minimum(tl.maximum(said, begin), K)
         items = tl.maximum(tl.cdiv(end - begin, part_k), 1) * across
     return group, first, begin, end
+
+
+@triton.jit
+def ring_slot(count, SLOTS: tl.constexpr):
+    """Slot and phase parity of a ring's count-th use."""
+    return count % SLOTS, (count // SLOTS) & 1
 
 
 @triton.jit
@@ -241,6 +242,9 @@ def hopper_grouped_gemm_weights_split_kernel(
     ab_full = tlx.alloc_barriers(STAGES, arrive_count=1)  # by the TMA loads of load
     ab_empty = tlx.alloc_barriers(STAGES, arrive_count=2)  # by mma x 2 replicas
     item_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    group_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    begin_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    end_tiles = tlx.local_alloc((1,), tl.int32, 4)
     item_full = tlx.alloc_barriers(4, arrive_count=1)  # by load, after its stores
     item_empty = tlx.alloc_barriers(4, arrive_count=2)  # by mma x 2 replicas
     c_storage = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
@@ -258,21 +262,25 @@ def hopper_grouped_gemm_weights_split_kernel(
             count = 0
             items = 0
             index = tl.program_id(0)
-            item_slot, item_phase = ring_slot(items, 4)
-            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-            tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
-            tlx.barrier_arrive(item_full[item_slot])  # publish
-            items += 1
             group = -1
             first = 0
             begin = 0
             end = 0
             group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across, part_k)
+            number = index - first  # among those of its group
+            item_slot, item_phase = ring_slot(items, 4)
+            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+            tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+            tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+            tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+            tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
+            tlx.barrier_arrive(item_full[item_slot])  # publish
+            items += 1
             while group < groups:
-                part = (index - first) // across
+                part = (number) // across
                 # Of an empty group one K tile, of zeros.
                 k_tiles = tl.maximum(tl.cdiv(tl.minimum(end - begin - part * part_k, part_k), BLOCK_K), 1)
-                tile_m, tile_n = tile_at(index - first - part * across, M, N, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(number - part * across, M, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
                 first_k = part * part_tiles
@@ -294,14 +302,18 @@ def hopper_grouped_gemm_weights_split_kernel(
                     )
                     count += 1
                 index = draw_item(counter_ptr, step)
-                item_slot, item_phase = ring_slot(items, 4)
-                tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
-                tlx.local_store(item_tiles[item_slot], tl.full((1,), index, tl.int32))
-                tlx.barrier_arrive(item_full[item_slot])  # publish
-                items += 1
                 group, first, begin, end = group_of(
                     index, group, first, begin, end, offs_ptr, groups, K, across, part_k
                 )
+                number = index - first
+                item_slot, item_phase = ring_slot(items, 4)
+                tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+                tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+                tlx.local_store(group_tiles[item_slot], tl.full((1,), group, tl.int32))
+                tlx.local_store(begin_tiles[item_slot], tl.full((1,), begin, tl.int32))
+                tlx.local_store(end_tiles[item_slot], tl.full((1,), end, tl.int32))
+                tlx.barrier_arrive(item_full[item_slot])  # publish
+                items += 1
             reset_counter(counter_ptr, index, step, first)
 
         # MMA: each replica multiplies its rows of the tile and stores them.
@@ -312,19 +324,17 @@ def hopper_grouped_gemm_weights_split_kernel(
             items = 0
             item_slot, item_phase = ring_slot(items, 4)
             tlx.barrier_wait(item_full[item_slot], item_phase)
-            index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            group = tl.sum(tlx.local_load(group_tiles[item_slot]), axis=0)
+            begin = tl.sum(tlx.local_load(begin_tiles[item_slot]), axis=0)
+            end = tl.sum(tlx.local_load(end_tiles[item_slot]), axis=0)
             tlx.barrier_arrive(item_empty[item_slot])  # release
             items += 1
-            group = -1
-            first = 0
-            begin = 0
-            end = 0
-            group, first, begin, end = group_of(index, group, first, begin, end, offs_ptr, groups, K, across, part_k)
             while group < groups:
-                part = (index - first) // across
+                part = (number) // across
                 # Of an empty group one K tile, of zeros.
                 k_tiles = tl.maximum(tl.cdiv(tl.minimum(end - begin - part * part_k, part_k), BLOCK_K), 1)
-                tile_m, tile_n = tile_at(index - first - part * across, M, N, BLOCK_M, BLOCK_N, GROUP_M)
+                tile_m, tile_n = tile_at(number - part * across, M, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
                 row += replica * (BLOCK_M // 2)  # this replica's rows
@@ -360,7 +370,7 @@ def hopper_grouped_gemm_weights_split_kernel(
                 else:
                     # A partial tile: the last CTA that has one of its parts fixes the tile up.
                     num_parts = tl.cdiv(end - begin, part_k)
-                    first_part = begin // (part_k // 2) * across + (index - first - part * across) * num_parts
+                    first_part = begin // (part_k // 2) * across + (number - part * across) * num_parts
                     sums_row = (first_part + part) * BLOCK_M + replica * (BLOCK_M // 2)
                     slices = quarters(acc)
                     for i in tl.static_range(4):
@@ -387,12 +397,12 @@ def hopper_grouped_gemm_weights_split_kernel(
                         )
                 item_slot, item_phase = ring_slot(items, 4)
                 tlx.barrier_wait(item_full[item_slot], item_phase)
-                index = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                group = tl.sum(tlx.local_load(group_tiles[item_slot]), axis=0)
+                begin = tl.sum(tlx.local_load(begin_tiles[item_slot]), axis=0)
+                end = tl.sum(tlx.local_load(end_tiles[item_slot]), axis=0)
                 tlx.barrier_arrive(item_empty[item_slot])  # release
                 items += 1
-                group, first, begin, end = group_of(
-                    index, group, first, begin, end, offs_ptr, groups, K, across, part_k
-                )
             tlx.async_descriptor_store_wait(0)
 
 

@@ -50,6 +50,46 @@ CONFIGS = [
 
 
 @triton.jit
+def group_of(index, group, first, begin, end, starts_ptr, groups, rows, across, TILE: tl.constexpr):
+    """The group of an item, from `group` on: its number, its first item, and its part of rows, `begin` to `end`.
+
+    A group has `across` items for each TILE of its part. Past the last item it is `groups`.
+    """
+    items = tl.cdiv(end - begin, TILE) * across
+    lanes = tl.arange(0, 32)
+    while (group < groups) & (index >= first + items):
+        first += items
+        ahead = group + 1 + lanes  # a thread has one of the next groups
+        begins = tl.load(starts_ptr + ahead, mask=ahead < groups, other=0)
+        begins = tl.minimum(tl.maximum(begins, 0), rows)
+        ends = tl.load(starts_ptr + ahead + 1, mask=ahead < groups, other=0)
+        ends = tl.minimum(tl.maximum(ends, begins), rows)
+        sums = tl.cdiv(ends - begins, TILE) * across
+        for i in tl.static_range(5):  # with those of all threads before
+            sums += tl.where(lanes >= 1 << i, tl.gather(sums, tl.maximum(lanes - (1 << i), 0), 0), 0)
+        passed = tl.sum((index >= first + sums).to(tl.int32), 0)  # groups that end at or before the item
+        first += tl.max(tl.where(lanes < passed, sums, 0), 0)
+        begin = tl.sum(tl.where(lanes == passed, begins, 0), 0)
+        end = tl.sum(tl.where(lanes == passed, ends, 0), 0)
+        group = tl.minimum(group + tl.minimum(passed + 1, 32), groups)
+        items = tl.cdiv(end - begin, TILE) * across
+    return group, first, begin, end
+
+
+@triton.jit
+def ring_slot(count, SLOTS: tl.constexpr):
+    """Slot and phase parity of a ring's count-th use."""
+    return count % SLOTS, (count // SLOTS) & 1
+
+
+@triton.jit
+def sequence(cu_seqlens_ptr, batch):
+    """First row and number of rows of a sequence."""
+    start = tl.load(cu_seqlens_ptr + batch)
+    return start, tl.load(cu_seqlens_ptr + batch + 1) - start
+
+
+@triton.jit
 def item_at(index, B, H, N_Q, GROUP_H, BLOCK_M: tl.constexpr):
     """Batch entry, head and first query of a work item.
 
@@ -66,22 +106,9 @@ def item_at(index, B, H, N_Q, GROUP_H, BLOCK_M: tl.constexpr):
 
 
 @triton.jit
-def sequence(cu_seqlens_ptr, batch):
-    """First row and number of rows of a sequence."""
-    start = tl.load(cu_seqlens_ptr + batch)
-    return start, tl.load(cu_seqlens_ptr + batch + 1) - start
-
-
-@triton.jit
 def key_tiles(row, n_q, n_k, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """Tiles of keys, from the first on, that the queries from `row` on see: one at least."""
     return tl.cdiv(max(min(n_k, row + BLOCK_M + n_k - n_q), 1), BLOCK_N)
-
-
-@triton.jit
-def ring_slot(count, SLOTS: tl.constexpr):
-    """Slot and phase parity of a ring's count-th use."""
-    return count % SLOTS, (count // SLOTS) & 1
 
 
 @triton.jit
@@ -89,6 +116,19 @@ def ragged(start, length, head, row):
     """Where a tile of a sequence lies in a ragged descriptor: rows past the end of the sequence are out of bounds."""
     x, y, z = to_ragged_indices(start, length, row)
     return x, y, head, z, 0
+
+
+@triton.jit
+def draw_item(counter_ptr, step):
+    """The next item that no CTA has yet. A CTA's first one is its number: those are not drawn."""
+    return step + tl.atomic_add(counter_ptr, 1, sem="relaxed")
+
+
+@triton.jit
+def reset_counter(counter_ptr, index, step, items):
+    """By whoever made the last draw of all: as many are made as there are items."""
+    if index == step + items - 1:
+        tl.atomic_xchg(counter_ptr, 0, sem="relaxed")
 
 
 @triton.jit
@@ -118,6 +158,7 @@ def hopper_hstu_causal_no_targets_no_contextual_no_max_attn_len_no_min_full_attn
     k_desc,
     v_desc,
     o_desc,
+    counter_ptr,
     cu_seqlens_q_ptr,
     cu_seqlens_k_ptr,
     half_alpha,
@@ -125,7 +166,7 @@ def hopper_hstu_causal_no_targets_no_contextual_no_max_attn_len_no_min_full_attn
     B,
     H,
     H_KV,
-    N_Q,
+    T_Q,
     GROUP_H,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -134,7 +175,7 @@ def hopper_hstu_causal_no_targets_no_contextual_no_max_attn_len_no_min_full_attn
 ):
     """Tasks and the rings of tiles between them:
 
-    load --q (Q_STAGES slots a replica, TMA), k, v (KV_STAGES slots, TMA)--> mma x 2
+    load --q (Q_STAGES slots a replica, TMA), k, v (KV_STAGES slots, TMA), item (4 slots, stores)--> mma x 2
         --o (1 slot a replica, stores)--> TMA store
     The replicas of mma take turns.
     """
@@ -150,8 +191,14 @@ def hopper_hstu_causal_no_targets_no_contextual_no_max_attn_len_no_min_full_attn
     v_tiles = tlx.local_alloc((BLOCK_N, 128), tlx.dtype_of(v_desc), KV_STAGES)
     v_full = tlx.alloc_barriers(KV_STAGES, arrive_count=1)  # by the TMA loads of load
     v_empty = tlx.alloc_warp_barrier(KV_STAGES, num_warps=4, num_arrivals=2)  # by mma x 2 replicas
+    item_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    batch_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    q_start_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    q_end_tiles = tlx.local_alloc((1,), tl.int32, 4)
+    item_full = tlx.alloc_barriers(4, arrive_count=1)  # by load, after its stores
+    item_empty = tlx.alloc_barriers(4, arrive_count=2)  # by mma x 2 replicas
     o_tiles = tlx.local_alloc((BLOCK_M // 2, 128), tlx.dtype_of(o_desc), 2)
-    num_items = tl.cdiv(N_Q, BLOCK_M) * B * H
+    across = H
     step = tl.num_programs(0)
 
     with tlx.async_tasks():
@@ -159,51 +206,79 @@ def hopper_hstu_causal_no_targets_no_contextual_no_max_attn_len_no_min_full_attn
         with tlx.async_task("default"):
             q_count = 0
             count = 0
-            for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, B, H, N_Q, GROUP_H, BLOCK_M)
-                q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
+            items = 0
+            index = tl.program_id(0)
+            batch = -1
+            first = 0
+            q_start = 0
+            q_end = 0
+            batch, first, q_start, q_end = group_of(
+                index, batch, first, q_start, q_end, cu_seqlens_q_ptr, B, T_Q, across, BLOCK_M
+            )
+            number = index - first  # among those of its group
+            item_slot, item_phase = ring_slot(items, 4)
+            tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+            tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+            tlx.local_store(batch_tiles[item_slot], tl.full((1,), batch, tl.int32))
+            tlx.local_store(q_start_tiles[item_slot], tl.full((1,), q_start, tl.int32))
+            tlx.local_store(q_end_tiles[item_slot], tl.full((1,), q_end, tl.int32))
+            tlx.barrier_arrive(item_full[item_slot])  # publish
+            items += 1
+            while batch < B:
+                n_q = q_end - q_start
                 k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                if row < n_q:
-                    end = key_tiles(row, n_q, n_k, BLOCK_M, BLOCK_N)
-                    q_slot, q_phase = ring_slot(q_count, Q_STAGES)
-                    q_count += 1
-                    for replica in tl.static_range(2):
-                        bank = replica * Q_STAGES + q_slot
-                        tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 128 * 2)
-                        tlx.async_descriptor_load(
-                            q_desc,
-                            q_tiles[bank],
-                            ragged(q_start, n_q, head, row + replica * (BLOCK_M // 2)),
-                            q_full[bank],
-                        )
-                    kv_head = head // (H // H_KV)
-                    # K is a tile ahead of V.
+                _, head, row = item_at(number, 1, H, n_q, GROUP_H, BLOCK_M)
+                end = key_tiles(row, n_q, n_k, BLOCK_M, BLOCK_N)
+                q_slot, q_phase = ring_slot(q_count, Q_STAGES)
+                q_count += 1
+                for replica in tl.static_range(2):
+                    bank = replica * Q_STAGES + q_slot
+                    tlx.barrier_wait(q_empty[bank], q_phase ^ 1)  # acquire: free on the first pass
+                    tlx.barrier_expect_bytes(q_full[bank], BLOCK_M // 2 * 128 * 2)
+                    tlx.async_descriptor_load(
+                        q_desc, q_tiles[bank], ragged(q_start, n_q, head, row + replica * (BLOCK_M // 2)), q_full[bank]
+                    )
+                kv_head = head // (H // H_KV)
+                # K is a tile ahead of V.
+                k_slot, k_phase = ring_slot(count, KV_STAGES)
+                tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
+                tlx.async_descriptor_load(
+                    k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, (end - 1) * BLOCK_N), k_full[k_slot]
+                )
+                count += 1
+                for tile in range(end - 2, -1, -1):
                     k_slot, k_phase = ring_slot(count, KV_STAGES)
                     tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
                     tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
                     tlx.async_descriptor_load(
-                        k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, (end - 1) * BLOCK_N), k_full[k_slot]
+                        k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, tile * BLOCK_N), k_full[k_slot]
                     )
-                    count += 1
-                    for tile in range(end - 2, -1, -1):
-                        k_slot, k_phase = ring_slot(count, KV_STAGES)
-                        tlx.barrier_wait(k_empty[k_slot], k_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(k_full[k_slot], BLOCK_N * 128 * 2)
-                        tlx.async_descriptor_load(
-                            k_desc, k_tiles[k_slot], ragged(k_start, n_k, kv_head, tile * BLOCK_N), k_full[k_slot]
-                        )
-                        v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
-                        tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
-                        tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
-                        tlx.async_descriptor_load(
-                            v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, (tile + 1) * BLOCK_N), v_full[v_slot]
-                        )
-                        count += 1
                     v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                     tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
                     tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
-                    tlx.async_descriptor_load(v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, 0), v_full[v_slot])
+                    tlx.async_descriptor_load(
+                        v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, (tile + 1) * BLOCK_N), v_full[v_slot]
+                    )
+                    count += 1
+                v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
+                tlx.barrier_wait(v_empty[v_slot], v_phase ^ 1)  # acquire: free on the first pass
+                tlx.barrier_expect_bytes(v_full[v_slot], BLOCK_N * 128 * 2)
+                tlx.async_descriptor_load(v_desc, v_tiles[v_slot], ragged(k_start, n_k, kv_head, 0), v_full[v_slot])
+                index = draw_item(counter_ptr, step)
+                batch, first, q_start, q_end = group_of(
+                    index, batch, first, q_start, q_end, cu_seqlens_q_ptr, B, T_Q, across, BLOCK_M
+                )
+                number = index - first
+                item_slot, item_phase = ring_slot(items, 4)
+                tlx.barrier_wait(item_empty[item_slot], item_phase ^ 1)  # acquire: free on the first pass
+                tlx.local_store(item_tiles[item_slot], tl.full((1,), number, tl.int32))
+                tlx.local_store(batch_tiles[item_slot], tl.full((1,), batch, tl.int32))
+                tlx.local_store(q_start_tiles[item_slot], tl.full((1,), q_start, tl.int32))
+                tlx.local_store(q_end_tiles[item_slot], tl.full((1,), q_end, tl.int32))
+                tlx.barrier_arrive(item_full[item_slot])  # publish
+                items += 1
+            reset_counter(counter_ptr, index, step, first)
 
         # MMA: scores, activation and product with V, each replica for its own rows of the queries.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
@@ -212,70 +287,86 @@ def hopper_hstu_causal_no_targets_no_contextual_no_max_attn_len_no_min_full_attn
                 tlx.named_barrier_arrive(4, 256)  # replica 0 begins
             q_count = 0
             count = 0
-            for index in range(tl.program_id(0), num_items, step):
-                batch, head, row = item_at(index, B, H, N_Q, GROUP_H, BLOCK_M)
-                q_start, n_q = sequence(cu_seqlens_q_ptr, batch)
+            items = 0
+            item_slot, item_phase = ring_slot(items, 4)
+            tlx.barrier_wait(item_full[item_slot], item_phase)
+            number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+            batch = tl.sum(tlx.local_load(batch_tiles[item_slot]), axis=0)
+            q_start = tl.sum(tlx.local_load(q_start_tiles[item_slot]), axis=0)
+            q_end = tl.sum(tlx.local_load(q_end_tiles[item_slot]), axis=0)
+            tlx.barrier_arrive(item_empty[item_slot])  # release
+            items += 1
+            while batch < B:
+                n_q = q_end - q_start
                 k_start, n_k = sequence(cu_seqlens_k_ptr, batch)
-                if row < n_q:
-                    end = key_tiles(row, n_q, n_k, BLOCK_M, BLOCK_N)
-                    row += replica * (BLOCK_M // 2)  # this replica's rows
-                    acc = tl.zeros((BLOCK_M // 2, 128), tl.float32)
-                    q_slot, q_phase = ring_slot(q_count, Q_STAGES)
-                    q_slot += replica * Q_STAGES
-                    q_count += 1
-                    tlx.barrier_wait(q_full[q_slot], q_phase)
-                    q_rows = tlx.local_load(q_tiles[q_slot])  # kept in registers
-                    tlx.fence("async_shared")  # read, before TMA writes there again
-                    tlx.barrier_arrive(q_empty[q_slot])  # release
-                    k_slot, k_phase = ring_slot(count, KV_STAGES)
-                    tlx.barrier_wait(k_full[k_slot], k_phase)
-                    # Its turn: the other replica has issued its wgmmas and is at its activation.
-                    tlx.named_barrier_wait(4 + replica, 256)
-                    scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
-                    # Issued: the other replica's turn.
-                    tlx.named_barrier_arrive(5 - replica, 256)
-                    scores = tlx.async_dot_wait(0, scores)
-                    tlx.barrier_arrive(k_empty[k_slot])  # release
-                    scores = visible(scores, row, (end - 1) * BLOCK_N, n_q, n_k)
-                    p = activated(scores, half_alpha)
-                    p = p.to(tlx.dtype_of(v_desc))
-                    count += 1
-                    # From the last tile to the first: those that the diagonal cuts, then whole ones.
-                    stops = (min(max(min(n_k, row + 1 + n_k - n_q), 0) // BLOCK_N, end - 1), 0)
-                    start = end - 1
-                    for part in tl.static_range(2):
-                        for tile in range(start - 1, stops[part] - 1, -1):
-                            k_slot, k_phase = ring_slot(count, KV_STAGES)
-                            tlx.barrier_wait(k_full[k_slot], k_phase)
-                            # Its turn: the other replica has issued its wgmmas and is at its activation.
-                            tlx.named_barrier_wait(4 + replica, 256)
-                            scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
-                            v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
-                            tlx.barrier_wait(v_full[v_slot], v_phase)
-                            acc = tlx.async_dot(p, v_tiles[v_slot], acc)
-                            # Issued: the other replica's turn.
-                            tlx.named_barrier_arrive(5 - replica, 256)
-                            scores = tlx.async_dot_wait(1, scores)
-                            tlx.barrier_arrive(k_empty[k_slot])  # release
-                            if part == 0:
-                                scores = visible(scores, row, tile * BLOCK_N, n_q, n_k)
-                            p = activated(scores, half_alpha)
-                            acc = tlx.async_dot_wait(0, acc)
-                            tlx.barrier_arrive(v_empty[v_slot])  # release
-                            p = p.to(tlx.dtype_of(v_desc))
-                            count += 1
-                        start = stops[part]
-                    v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
-                    tlx.barrier_wait(v_full[v_slot], v_phase)
-                    acc = tlx.async_dot(p, v_tiles[v_slot], acc)
-                    acc = tlx.async_dot_wait(0, acc)
-                    tlx.barrier_arrive(v_empty[v_slot])  # release
+                _, head, row = item_at(number, 1, H, n_q, GROUP_H, BLOCK_M)
+                end = key_tiles(row, n_q, n_k, BLOCK_M, BLOCK_N)
+                row += replica * (BLOCK_M // 2)  # this replica's rows
+                acc = tl.zeros((BLOCK_M // 2, 128), tl.float32)
+                q_slot, q_phase = ring_slot(q_count, Q_STAGES)
+                q_slot += replica * Q_STAGES
+                q_count += 1
+                tlx.barrier_wait(q_full[q_slot], q_phase)
+                q_rows = tlx.local_load(q_tiles[q_slot])  # kept in registers
+                tlx.fence("async_shared")  # read, before TMA writes there again
+                tlx.barrier_arrive(q_empty[q_slot])  # release
+                k_slot, k_phase = ring_slot(count, KV_STAGES)
+                tlx.barrier_wait(k_full[k_slot], k_phase)
+                # Its turn: the other replica has issued its wgmmas and is at its activation.
+                tlx.named_barrier_wait(4 + replica, 256)
+                scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
+                # Issued: the other replica's turn.
+                tlx.named_barrier_arrive(5 - replica, 256)
+                scores = tlx.async_dot_wait(0, scores)
+                tlx.barrier_arrive(k_empty[k_slot])  # release
+                scores = visible(scores, row, (end - 1) * BLOCK_N, n_q, n_k)
+                p = activated(scores, half_alpha)
+                p = p.to(tlx.dtype_of(v_desc))
+                count += 1
+                # From the last tile to the first: those that the diagonal cuts, then whole ones.
+                stops = (min(max(min(n_k, row + 1 + n_k - n_q), 0) // BLOCK_N, end - 1), 0)
+                start = end - 1
+                for part in tl.static_range(2):
+                    for tile in range(start - 1, stops[part] - 1, -1):
+                        k_slot, k_phase = ring_slot(count, KV_STAGES)
+                        tlx.barrier_wait(k_full[k_slot], k_phase)
+                        # Its turn: the other replica has issued its wgmmas and is at its activation.
+                        tlx.named_barrier_wait(4 + replica, 256)
+                        scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
+                        v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
+                        tlx.barrier_wait(v_full[v_slot], v_phase)
+                        acc = tlx.async_dot(p, v_tiles[v_slot], acc)
+                        # Issued: the other replica's turn.
+                        tlx.named_barrier_arrive(5 - replica, 256)
+                        scores = tlx.async_dot_wait(1, scores)
+                        tlx.barrier_arrive(k_empty[k_slot])  # release
+                        if part == 0:
+                            scores = visible(scores, row, tile * BLOCK_N, n_q, n_k)
+                        p = activated(scores, half_alpha)
+                        acc = tlx.async_dot_wait(0, acc)
+                        tlx.barrier_arrive(v_empty[v_slot])  # release
+                        p = p.to(tlx.dtype_of(v_desc))
+                        count += 1
+                    start = stops[part]
+                v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
+                tlx.barrier_wait(v_full[v_slot], v_phase)
+                acc = tlx.async_dot(p, v_tiles[v_slot], acc)
+                acc = tlx.async_dot_wait(0, acc)
+                tlx.barrier_arrive(v_empty[v_slot])  # release
 
-                    acc = acc * factor
-                    tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
-                    tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
-                    tlx.fence("async_shared")  # the TMA engine sees the stores
-                    tlx.async_descriptor_store(o_desc, o_tiles[replica], ragged(q_start, n_q, head, row))
+                acc = acc * factor
+                tlx.async_descriptor_store_wait(0)  # the copy that last read this buffer is done
+                tlx.local_store(o_tiles[replica], acc.to(tlx.dtype_of(o_desc)))
+                tlx.fence("async_shared")  # the TMA engine sees the stores
+                tlx.async_descriptor_store(o_desc, o_tiles[replica], ragged(q_start, n_q, head, row))
+                item_slot, item_phase = ring_slot(items, 4)
+                tlx.barrier_wait(item_full[item_slot], item_phase)
+                number = tl.sum(tlx.local_load(item_tiles[item_slot]), axis=0)
+                batch = tl.sum(tlx.local_load(batch_tiles[item_slot]), axis=0)
+                q_start = tl.sum(tlx.local_load(q_start_tiles[item_slot]), axis=0)
+                q_end = tl.sum(tlx.local_load(q_end_tiles[item_slot]), axis=0)
+                tlx.barrier_arrive(item_empty[item_slot])  # release
+                items += 1
             tlx.async_descriptor_store_wait(0)
 
 
@@ -364,11 +455,19 @@ def prepare(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, alpha, attn_scale
             ("v", lambda t: describe_ragged(t, "v", [1, 1, 1, block_n, 128])),
             ("out", lambda t: describe_ragged(t, "out", [1, 1, 1, block_m // 2, 128])),
         ],
-        ["cu_seqlens_q", "cu_seqlens_k"],
-        (alpha / 2, attn_scale, batches, heads, kv_heads, n_q, heads_together(n_k, heads, kv_heads)),
+        ["words", "cu_seqlens_q", "cu_seqlens_k"],
+        (alpha / 2, attn_scale, batches, heads, kv_heads, q.shape[0], heads_together(n_k, heads, kv_heads)),
         config.all_kwargs(),
     )
-    return Call(device, ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "out"), ("out",), made, [kernel], owner=config)
+    return Call(
+        device,
+        ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "out"),
+        ("out",),
+        made,
+        [kernel],
+        workspace=(0, 4),
+        owner=config,
+    )
 
 
 CALLS = Calls()  # by all of the arguments that launches depend on but addresses

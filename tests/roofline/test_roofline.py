@@ -21,6 +21,7 @@ from tlxgen.arch import Sm90, Sm100
 from tlxgen.cli import app, main
 from tlxgen.families import Kernels, Structure, kernels_of
 from tlxgen.families.attention.sequences import lengths
+from tlxgen.plan import Plan
 from tlxgen.render.module import render, shared_files
 from tlxgen.roofline import GPUS, Counts, Launch, Pace, Work, bound_of, units
 from tlxgen.roofline.items import items_of
@@ -266,11 +267,19 @@ def test_an_sm_does_the_items_that_have_its_numbers() -> None:
     assert work.of_sm(2) == (4, 20) and work.of_sm(3) == (3, 11) and work._replace(order=()).of_sm(2) == (3.5, 11.5)
 
 
-def test_items_of_packed_sequences_lie_where_the_kernel_takes_them() -> None:
-    """Heads one after the other, tiles of queries within; none for tiles past the end of a sequence."""
-    kernels = kernels_of(SPECS / "hopper_gdpa.yaml").some()
-    plan = kernels.structure("hopper_gdpa_raw_none").variants[0].plan
+def by_number(folder: Path) -> tuple[Kernels, Plan]:
+    """GDPA whose CTAs take the items of jagged sequences by their numbers."""
+    path = folder / "strided.yaml"
+    path.write_text("{kernel: gdpa, name: strided, arch: sm90, activation: raw, schedule: {kind: persistent}}")
+    kernels = kernels_of(path).some()
+    plan = kernels.structures[0].variants[0].plan
     assert plan
+    return kernels, plan
+
+
+def test_items_of_packed_sequences_lie_where_the_kernel_takes_them(tmp_path: Path) -> None:
+    """Heads one after the other, tiles of queries within; none for tiles past the end of a sequence."""
+    kernels, plan = by_number(tmp_path)
     shape = (3, 2, 2, 512, 512)
     cost = items_of(kernels.family)
     queries, keys = lengths(3, 512, 0), lengths(3, 512, 1)
@@ -282,18 +291,20 @@ def test_items_of_packed_sequences_lie_where_the_kernel_takes_them() -> None:
     assert (sum(n > 0 for n in order), sum(order)) == cost.work(plan, shape)[:2]
 
 
-def test_equal_shares_and_a_cta_for_each_item_have_no_order() -> None:
-    for spec in ("hopper_attention_fwd", "hopper_attention_fwd_d256"):
+def test_equal_shares_drawn_items_and_a_cta_for_each_have_no_order() -> None:
+    for spec, kind in (
+        ("hopper_attention_fwd", "causal"),
+        ("hopper_attention_fwd_d256", "causal"),
+        ("hopper_gdpa", "raw_none"),
+    ):
         kernels = kernels_of(SPECS / f"{spec}.yaml").some()
-        plan = kernels.structure(f"{spec}_causal").variants[0].plan
+        plan = kernels.structure(f"{spec}_{kind}").variants[0].plan
         assert plan and items_of(kernels.family).order(plan, (1, 8, 8, 1024, 1024), 132) == ()
 
 
-def test_many_heads_at_a_time_are_those_of_the_kernel() -> None:
+def test_many_heads_at_a_time_are_those_of_the_kernel(tmp_path: Path) -> None:
     """Of sequences of up to four tiles, 132 CTAs would have the same tile of each head."""
-    kernels = kernels_of(SPECS / "hopper_gdpa.yaml").some()
-    plan = kernels.structure("hopper_gdpa_raw_none").variants[0].plan
-    assert plan
+    kernels, plan = by_number(tmp_path)
     shape = (200, 4, 4, 512, 512)
     one, many = (items_of(kernels.family).order(plan, shape, sms) for sms in (131, 132))
     assert sum(one) == sum(many) and max(sum(many[sm::132]) for sm in range(132)) < 0.9 * max(

@@ -61,6 +61,16 @@ class Work:
         return "counter_ptr" if "dynamic" in (self.kind, self.numbers) else ""
 
     @property
+    def told(self) -> dict[str, str]:
+        """Of an item that is drawn, the tiles of the ring by which the other tasks learn of it, and what is in each.
+
+        Of grouped items it is the number among those of the group, the group, and the group's part.
+        """
+        if self.kind != "grouped":
+            return {"item": "index"}
+        return {"item": "number"} | {name: name for name in self.state if name != self.state[1]}
+
+    @property
     def single(self) -> bool:
         """Whether a CTA has one item, so that a ring that is used once an item is used once."""
         return self.kind == "grid"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tlxgen.arch import DType, Sm90
 from tlxgen.families.attention.weights import Weights
-from tlxgen.plan import Size
+from tlxgen.plan import Size, Work
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,14 @@ class AttentionFacts(Weights):
     def drawn(self) -> bool:
         """Whether CTAs draw items from a counter: those of one sequence after those of another."""
         return self.source == "dynamic"
+
+    @property
+    def work(self) -> Work:
+        """Of packed sequences, items that are drawn are those of all that there are, sequence after sequence."""
+        if not self.drawn:
+            return Work(self.source)
+        told = ("cu_seqlens_q_ptr", "B", "T_Q", "across", "BLOCK_M")
+        return Work("grouped", groups=told, numbers="dynamic", state=("batch", "first", "q_start", "q_end"))
 
     @property
     def strided(self) -> bool:

@@ -76,8 +76,8 @@ def rings(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> t
         tile, fill = Tile("bias", (facts.rows, sizes["BLOCK_N"]), facts.bias), Fill("load", "tma")
         rings.append(Ring("bias", (tile,), sizes["BIAS_STAGES"], fill, (Drain("mma"),), kv.empty, banks=replicas))
     if facts.drawn:
-        number = Tile("item", (Size.literal(1),), DTYPES["i32"], internal=True)
-        rings.append(Ring("item", (number,), Size.literal(DRAWN_AHEAD), Fill("load", "store"), drains, item=True))
+        told = tuple(Tile(name, (Size.literal(1),), DTYPES["i32"], internal=True) for name in facts.work.told)
+        rings.append(Ring("item", told, Size.literal(DRAWN_AHEAD), Fill("load", "store"), drains, item=True))
     o_slots = q_slots if aliased else Size.literal(1)
     o = _tiles(facts, "o", facts.rows)
     if aliased:  # whose first buffers it takes

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tlxgen.arch import ARCHS, DTYPES
 from tlxgen.families import kit
-from tlxgen.plan import Plan, Rule, Size, Use, Work, complete
+from tlxgen.plan import Plan, Rule, Size, Use, complete
 from tlxgen.plan.rule import at_least, divisor_of
 
 from . import arguments, blackwell, hopper
@@ -34,7 +34,7 @@ def build(spec: ForwardSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
             possible_roles=roles,
             rings=arch.rings(spec, facts, sizes),
             parameters=tuple(parameters),
-            work=_work(facts),
+            work=facts.work,
             compiler_smem=(Use("captures and alignment", captures), Use("layout conversion", conversion)),
             **arch.arguments(spec, facts),
             facts=facts,
@@ -43,14 +43,6 @@ def build(spec: ForwardSpec, *, guards: Mapping[str, bool], baked: Mapping[str, 
             rules=(*arch.rules(spec, facts, sizes), *_key_slots(spec, facts, sizes), *_blocks(facts, sizes)),
         )
     )
-
-
-def _work(facts: AttentionFacts) -> Work:
-    """Of packed sequences, items that are drawn are those of all that there are, sequence after sequence."""
-    if not facts.drawn:
-        return Work(facts.source)
-    told = ("cu_seqlens_q_ptr + 1", "B", "T_Q", "across", "BLOCK_M")
-    return Work("grouped", groups=told, numbers="dynamic", state=("batch", "first", "q_start", "q_end"))
 
 
 def _key_slots(spec: ForwardSpec, facts: AttentionFacts, sizes: dict[str, Size]) -> Iterator[Rule]:

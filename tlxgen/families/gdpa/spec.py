@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tlxgen.families.attention.activations import ACTIVATIONS
 from tlxgen.families.attention_fwd import keys
-from tlxgen.families.attention_fwd.spec import ForwardSpec
+from tlxgen.families.attention_fwd.spec import PACKED, ForwardSpec
 from tlxgen.families.kit import meanings
-from tlxgen.spec import CommonSpec, SpecModel, choices
+from tlxgen.spec import CommonSpec, SpecModel, choices, filled
 
 
 class Problem(keys.Problem):
@@ -50,6 +50,27 @@ class ActivationSpec(ForwardSpec):
 
     sm100 = {"tasks": {"softmax": {"registers": 160}}}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _drawn(cls, data: Any) -> Any:
+        """Fills in that CTAs draw the tiles of jagged sequences on sm90. In a window there is little to do for each:
+        to draw one takes longer than CTAs wait for each other (docs/measurements.md, "Jagged items that are drawn")."""
+        if not isinstance(data, Mapping) or data.get("arch") != "sm90" or cls.windowed(data):
+            return data
+        problem = data.get("problem")
+        dense = isinstance(problem, Mapping) and problem.get("lengths") == "dense"
+        return data if dense else filled(data, PACKED)
+
+    @classmethod
+    def windowed(cls, data: Mapping[str, Any]) -> bool:
+        """Whether a query sees so many keys around it."""
+        mask = data.get("mask")
+        return isinstance(mask, Mapping) and (mask.get("kind") == "window" or mask.get("max_attn_len") is True)
+
+    @classmethod
+    def crowded(cls, data: Mapping[str, Any]) -> bool:
+        return super().crowded(data) or cls.windowed(data)
+
 
 class GdpaWeights(CommonSpec):
     """qk_scale f(Q K^T), of a forward and of its backward."""
@@ -72,8 +93,3 @@ class GdpaSpec(GdpaWeights, ActivationSpec):
 
     kernel: Literal["gdpa"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and result.")
-
-    @classmethod
-    def crowded(cls, data: Mapping[str, Any]) -> bool:
-        mask = data.get("mask")
-        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("kind") == "window")

@@ -13,6 +13,7 @@ from tlxgen.spec import CommonSpec
 from . import gradients
 from .axes import AXES
 from .cost import SHAPES
+from .facts import paired
 from .spec import GemmSpec
 
 
@@ -39,4 +40,4 @@ class Gemm(Family):
         return tuple(task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task)
 
     def common(self, specs: Sequence[GemmSpec]) -> Mapping[str, Any]:
-        return {"split": any(s.schedule.split_k > 1 for s in specs)}
+        return {"split": any(s.schedule.split_k > 1 for s in specs), "paired": all(paired(s) for s in specs)}

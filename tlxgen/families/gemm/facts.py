@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from tlxgen.arch import DType, Sm90, Sm100
+from tlxgen.arch import DTYPES, DType, Sm90, Sm100
 from tlxgen.plan import Sharing, Size, Tile
 from tlxgen.plan.pieces import BOX, BOXES, UNIT, Piece, narrow, units
 from tlxgen.plan.size import Count
@@ -18,6 +18,7 @@ from .sizes import LEAST_PART, SCALE_BLOCK
 
 REDUCE_TILE = (16, 256)  # rows and columns of C that a program of the split-K reduction sums
 LINE_BYTES = 128  # of L2
+PAIRED_COLUMNS, PAIRED_BYTES = 128, 128  # of a tile, and of K in a slot, at most, where two slots are under way
 COUNTER = 4  # words that a counter of tiles takes: what follows begins at a multiple of 16 bytes
 SHARE_ELEMENTS = 512  # that a task adds up at a time: in the same registers as they come, 16 bytes a thread, and go
 
@@ -71,6 +72,15 @@ class Operand:
         return self.tile.dtype.value_bits / 8
 
 
+def paired(spec: Any) -> bool:
+    """Whether products that are promoted are added up while those of the next slot are under way.
+
+    A consumer holds both, and both slots: tiles are to be narrow, and slots are to be short.
+    """
+    narrow, short = spec.tile.n <= PAIRED_COLUMNS, spec.tile.k * DTYPES[spec.problem.a.dtype].bytes <= PAIRED_BYTES
+    return bool(spec.tasks.mma.promote) and narrow and short
+
+
 @dataclass(frozen=True)
 class GemmFacts:
     """The decisions of the gemm family that its template reads beside the plan."""
@@ -101,6 +111,7 @@ class GemmFacts:
     ops: tuple[str, ...]
     num_warps: int
     adder_registers: int  # a thread of the role that adds up the parts of tiles
+    paired: bool = False  # promoted products of a slot are added while the next slot is multiplied
     tensor_memory: bool = False  # tcgen05 accumulates in TMEM; otherwise wgmma does in registers
     scales: tuple[Operand, ...] = ()  # MX scales of A and of B, which share their rings
     scale_columns: bool = False  # the kernel itself copies them to tensor memory

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlxgen.arch import DTYPES, Sm90
-from tlxgen.plan import Drain, Fill, Holds, Reason, Ring, Role, Rule, Size, Tile, Turn
+from tlxgen.plan import Drain, Fill, Holds, Reason, Ring, Role, Rule, Size, Tile, Turn, Work
 from tlxgen.plan.pieces import form
 from tlxgen.plan.rule import at_least, between, multiple_of
 
@@ -48,9 +48,10 @@ def _builder(facts: GemmFacts) -> tuple[str, ...]:
 
 
 def _holds(spec: GemmSpec, facts: GemmFacts) -> Holds:
-    """The registers of who multiplies: all sums of its rows (twice if promoted), and what the epilogue works with."""
+    """The registers of who multiplies: all sums of its rows, the products of a slot or two if these are promoted, and
+    what the epilogue works with."""
     columns = spec.tile.n // facts.row_groups if facts.exchange else spec.tile.n
-    sums = (1 + facts.promote) * facts.rows.value * columns
+    sums = (1 + facts.promote + facts.paired) * facts.rows.value * columns
     working = math.ceil(MAIN_LOOP + _epilogue_registers(spec, facts))
     return Holds(sums // (spec.tasks.mma.warps * Sm90.warp_threads), working)
 
@@ -142,10 +143,11 @@ def _released_to(facts: GemmFacts, members: Sequence[Operand]) -> tuple[int, tup
 
 
 def _numbers(facts: GemmFacts, filler: str, consumer: str, stored: bool) -> Ring:
-    """The numbers of tiles that the producer has drawn, which is a ring of operands ahead: some tiles of a short K."""
-    number = Tile("item", (Size.literal(1),), DTYPES["i32"], internal=True)
+    """The tiles that the producer has drawn, which is a ring of operands ahead: some tiles of a short K."""
+    work = Work("grouped" if facts.groups and facts.groups.searched else "dynamic")
+    told = tuple(Tile(name, (Size.literal(1),), DTYPES["i32"], internal=True) for name in work.told)
     drains = (Drain(consumer, replicas=facts.row_groups), *([Drain("store")] if stored else []))
-    return Ring("item", (number,), Size.literal(DRAWN_AHEAD), Fill(filler, "store"), drains, item=True)
+    return Ring("item", told, Size.literal(DRAWN_AHEAD), Fill(filler, "store"), drains, item=True)
 
 
 def _parts(facts: GemmFacts, sizes: dict[str, Size], consumer: str) -> Ring:
@@ -194,6 +196,9 @@ def rules(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size]) -> Iterator[
         yield Rule("wgmma-n", whole, f"{shared} = {extent}, ", f"products share the {kind} by {form(extent)}")
     deep = at_least(k, arch.wgmma_k_bytes // facts.a.tile.dtype.bytes)
     yield Rule("wgmma-k", deep, f"BLOCK_K = {k.value}, ", f"one wgmma takes {arch.wgmma_k_bytes} B of K")
+    if facts.paired:
+        held = "products of two slots are under way"
+        yield Rule("ring-depth", at_least(stages, 2), f"STAGES = {stages.value}: ", held)
     if facts.in_flight:
         flying = f"{facts.in_flight} wgmma in flight: no slot is left to load into"
         yield Rule("ring-depth", at_least(stages, facts.in_flight + 1), f"STAGES = {stages.value} with ", flying)

@@ -32,16 +32,17 @@ def build(
     guards: Mapping[str, bool],
     baked: Mapping[str, int | bool],
     split: bool,
+    paired: bool = False,
     groups: Groups | None = None,
 ) -> Plan:
     """The plan of one variant. Never fails: what cannot be is in `Plan.reasons`.
 
     `guards` are the values of the guards in this variant, `baked` the parameters that are constants of the source, and
-    `split` says whether any variant of this structure cuts K (its source then carries the workspace). `groups` are a
-    grouped GEMM's.
+    `split` says whether any variant of this structure cuts K (its source then carries the workspace), and `paired`
+    whether all of them may have the products of two slots under way (facts.paired). `groups` are a grouped GEMM's.
     """
     sizes = kit.sizes(AXES, spec)
-    facts = replace(_facts(spec, sizes, split), groups=groups)
+    facts = replace(_facts(spec, sizes, split), paired=paired, groups=groups)
     arch = hopper if spec.arch == "sm90" else blackwell
     names = {facts.store_guard: "store", facts.scheduler_guard: "scheduler"}
     optional = frozenset(names[guard] for guard, on in guards.items() if on)

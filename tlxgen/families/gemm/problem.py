@@ -74,13 +74,16 @@ def runnable(spec: GemmSpec, shape: Shape) -> Shape:
 
 def simulated_shapes(spec: GemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once on `sms` SMs: one element of C; ragged ones of some tiles a CTA, K shorter than
-    a tile and longer than the ring, of each part too; and whole tiles, in two groups of tile rows. The tile's sizes
-    come from the config, or are what bakes them in usually has."""
+    a tile and longer than the ring, of each part too; where products are promoted, a K of three slots, the last two of
+    which may be under way together; and whole tiles, in two groups of tile rows. The tile's sizes come from the config,
+    or are what bakes them in usually has."""
     m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
     stages, parts = constants.get("STAGES", 4), constants.get("SPLIT_K", 1)
     columns = max(2, (2 if n < 256 else 1) * sms // parts)  # of tiles: parts of K are work for the CTAs, too
     yield runnable(spec, (1, 1, k))
     yield runnable(spec, (3 * m - 3, n + 8, k + k // 2))
+    if spec.tasks.mma.promote:
+        yield runnable(spec, (m - 3, n - 8, 3 * k))
     share = min(parts, 2) * spec.cluster.k  # of K, that a CTA has, so many times its own
     around = stages + 1 if spec.tasks.specialized else 2 * stages  # loads before the first product are others
     yield runnable(spec, (m + 1, columns * n - 16, share * around * k - 8))

@@ -108,7 +108,13 @@ def _products(facts: GemmFacts) -> tuple[Step, ...]:
     first = (*waits, *steps(*(f"multiply {acc}" for acc in facts.accumulators)), *settled, *releases)
     if not facts.promote:
         return first
-    return (*first, *waits, *steps("multiply products", "wgmma_wait products"), *releases, *steps(": add the products"))
+    alone = (*waits, *steps("multiply products", "wgmma_wait products"), *releases, *steps(": add the products"))
+    if not facts.paired:
+        return (*first, *alone)
+    both = (*waits, *steps("multiply products"), *waits, *steps("multiply next_products"))
+    for name, after in (("products", 1), ("next_products", 0)):
+        both = (*both, *steps(f"wgmma_wait {name} {after}"), *releases, *steps(f": add the {name}"))
+    return (*first, *alone, *both)
 
 
 def _settled(facts: GemmFacts) -> tuple[Step, ...]:

@@ -53,8 +53,8 @@ def runnable(spec: GroupedGemmSpec, shape: Shape) -> Shape:
 
 def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: int) -> Iterator[Shape]:
     """Problems that a CPU runs at once, as the spec can have them: one element; groups of some tiles, with K shorter
-    than a tile and longer than the ring; more groups than CTAs, most of them empty or of a few rows; a group of more
-    tile rows than are walked before the next column."""
+    than a tile, of three slots where products are promoted, and longer than the ring; more groups than CTAs, most of
+    them empty or of a few rows; a group of more tile rows than are walked before the next column."""
 
     def shapes() -> Iterator[Shape]:
         m, n, k = (constants.get(f"BLOCK_{axis}", size) for axis, size in (("M", 128), ("N", 128), ("K", 64)))
@@ -75,6 +75,8 @@ def simulated_shapes(spec: GroupedGemmSpec, constants: Mapping[str, int], sms: i
         else:
             yield 1, 1, 1, k
             yield 4, m - 9, n + 7, k + k // 2
+            if spec.tasks.mma.promote:
+                yield 2, m - 3, n - 9, 3 * k
             yield 3, m + 7, 2 * n - 8, (stages + 1) * k - 8
             yield 3 * sms, 5, n, k
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -76,11 +75,6 @@ class HstuSpec(HstuWeights, ActivationSpec):
 
     kernel: Literal["hstu"] = Field(description="The kernel family.")
     problem: Problem = Field(Problem(), description="Operands and result.")
-
-    @classmethod
-    def crowded(cls, data: Mapping[str, Any]) -> bool:
-        mask = data.get("mask")
-        return super().crowded(data) or (isinstance(mask, Mapping) and mask.get("max_attn_len") is True)
 
     def faults(self) -> list[Fault]:
         wrong = self.problem.lengths != "packed", "sequences of HSTU lie end to end: packed"
