@@ -50,16 +50,22 @@ class UnreadableError(Exception):
 class Simulator:
     """The simulator of a family's modules: the digest of its code, and the versions of libraries.
 
-    `cases_by` is the digest of what chooses the cases.
+    `cases_by` is the digest of what chooses the cases, `core` that of the code without what a family and `_host.py`
+    give to runs (proof.given).
     """
 
     digest: str
     libraries: Mapping[str, str]
     cases_by: str = ""
+    core: str = ""
 
     def made(self, by: str, libraries: Mapping[str, str]) -> bool:
         """Whether this simulator made a record. A library that is not installed is not compared."""
-        return by == self.digest and all(libraries.get(name) == version for name, version in self.libraries.items())
+        return by == self.digest and self.has(libraries)
+
+    def has(self, libraries: Mapping[str, str]) -> bool:
+        """Whether these are its libraries, as far as they are installed."""
+        return all(libraries.get(name) == version for name, version in self.libraries.items())
 
 
 def simulator_of(*judged_by: str) -> Simulator | None:
@@ -72,9 +78,9 @@ def simulator_of(*judged_by: str) -> Simulator | None:
 
 @functools.cache
 def _simulator(judged_by: tuple[str, ...]) -> Simulator:
-    code, cases_by, others = _remembered(judged_by) or _remember(judged_by, _read(judged_by))
+    code, cases_by, core, others = _remembered(judged_by) or _remember(judged_by, _read(judged_by))
     versions = {name: _version(name) for name in sorted(set(others) | set(LIBRARIES.values()))}
-    return Simulator(code, {name: version for name, version in versions.items() if version}, cases_by)
+    return Simulator(code, {name: version for name, version in versions.items() if version}, cases_by, core)
 
 
 def _version(distribution: str) -> str:
@@ -84,17 +90,25 @@ def _version(distribution: str) -> str:
     return ""
 
 
-_Found = tuple[str, str, list[str]]
+_Found = tuple[str, str, str, list[str]]
 
 
 def _read(judged_by: tuple[str, ...]) -> _Found:
-    """The digest of all code that counts, that of what chooses cases, and the other libraries that the code imports."""
+    """The digest of all code that counts, that of what chooses cases, that of the code that runs and judges alone, and
+    the other libraries that the code imports."""
     read = modules((*ROOTS, *judged_by))
     digests = {name: _digests(path) for name, path in (*sorted(read.code.items()), ("_host", _host()))}
     text, cases_by = (json.dumps({name: both[i] for name, both in digests.items() if both[i]}) for i in (0, 1))
+    core = {name: _digests(path)[0] for name, path in sorted(modules(ROOTS).code.items()) if not _is_given(name)}
     own = {name.partition(".")[0] for name in read.code}
     others = read.libraries - own - set(LIBRARIES) - PLAIN - set(sys.stdlib_module_names)
-    return digest.of_text(text), digest.of_text(cases_by), sorted(map(_distribution, others))
+    named = digest.of_text(json.dumps(core))
+    return digest.of_text(text), digest.of_text(cases_by), named, sorted(map(_distribution, others))
+
+
+def _is_given(name: str) -> bool:
+    """Whether a module counts only through what it gives to runs."""
+    return name.startswith(f"{FAMILIES}.")
 
 
 @functools.cache
@@ -113,8 +127,8 @@ def _distribution(imported: str) -> str:
 def _remembered(judged_by: tuple[str, ...]) -> _Found | None:
     """The cached result for the same texts, since reading them takes almost a second; None if there is none."""
     try:
-        code, cases_by, others = json.loads(_memory(judged_by).read_bytes())
-        return str(code), str(cases_by), list(map(str, others))
+        code, cases_by, core, others = json.loads(_memory(judged_by).read_bytes())
+        return str(code), str(cases_by), str(core), list(map(str, others))
     except (OSError, ValueError, TypeError):
         return None
 

@@ -43,13 +43,16 @@ class Finding(BaseModel):
 
 class Record(BaseModel):
     """A record. `subject` is the digest of all that was run, `simulator` that of the code that ran it, and `cases_by`
-    that of the code that chose the cases."""
+    that of the code that chose the cases. `kernels` is the digest of the kernels and of the code that runs and judges
+    alone, `given` that of what the runs were given (proof.given); both are empty until someone has asked for them."""
 
     model_config = ConfigDict(frozen=True)
 
     subject: str
     simulator: str
     cases_by: str = ""
+    kernels: str = ""
+    given: str = ""
     libraries: dict[str, str]
     schedules: tuple[Run, ...]
     cases: tuple[Case, ...]
@@ -60,7 +63,7 @@ class Record(BaseModel):
     findings: tuple[Finding, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude=set() if self.given else {"kernels", "given"})
 
     @property
     def errors(self) -> int:

@@ -198,10 +198,15 @@ def paced(clocks: Sequence[float], works: Sequence[Work]) -> Pace | None:
 
 
 def separate(counts: Sequence[Counts], works: Sequence[Work]) -> tuple[Counts, Counts]:
-    """What a round and what an item does, from two problems whose items and rounds are not in proportion."""
+    """What a round and what an item does, from two problems whose items and rounds are not in proportion.
+
+    What goes with neither, such as a search for an item's sequence, may leave less than nothing for a round: then it is
+    nothing.
+    """
     (a, b), (first, second) = counts, works
     determinant = first.items * second.rounds - second.items * first.rounds
     if not determinant:  # no rounds at all: an item is the whole
         return Counts(), a * (1 / first.items)
     each = (b * first.items - a * second.items) * (1 / determinant)
+    each = Counts(*(max(x, 0.0) for x in each.values))
     return each, (a * second.rounds - b * first.rounds) * (1 / determinant)

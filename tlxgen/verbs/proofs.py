@@ -46,6 +46,23 @@ class _Known:
         except (OSError, SyntaxError, ValueError):
             return ""
 
+    def kernels(self, module: Path) -> str:
+        """The digest of a structure's kernels, and of the code that runs and judges."""
+        from tlxgen.proof.given import kernels_of_text
+
+        assert self.simulator
+        return digest.of_text(kernels_of_text(read_regular(module).decode()) + self.simulator.core)
+
+    def given(self, module: Path, record: Record) -> dict[str, str]:
+        """What a record says of its kernels and of what their runs were given; nothing if a host function fails."""
+        from tlxgen.proof.given import given_to
+
+        found = given_to(self.work.spec, self.structure.name, module, record.schedules)
+        return {"kernels": self.kernels(module), "given": found} if found else {}
+
+    def gives_alike(self, module: Path, record: Record) -> bool:
+        return self.kernels(module) == record.kernels and self.given(module, record).get("given") == record.given
+
 
 @functools.lru_cache(maxsize=8)
 def _code(text: bytes) -> str:
@@ -77,23 +94,25 @@ class Proofs:
         return state_of(self.recorded(job), self.subject(job), self._known[job].simulator, want)
 
     def renewed(self, job: StructureJob, want: Want) -> State:
-        """The state, after the record has been told that what chooses cases has changed, but not those of its module.
+        """The state, after the record has been told of changes that do not change its module's runs.
 
-        To know these takes an import of torch, which is done only where nothing else has changed.
+        Such a change is one of what chooses the cases, where the module has the same ones; or of anything but kernels
+        and simulator, where its runs are given the same (`proof.given`). To know that takes an import of torch and a
+        second. A valid record that does not say yet what its runs were given is told that, too.
         """
         state, record, known = self.state(job, want), self.recorded(job), self._known[job]
-        simulator = known.simulator
-        if state is not State.ELSEWHERE or record is None or simulator is None:
+        simulator, subject = known.simulator, self.subject(job)
+        if record is None or simulator is None or not subject or record.errors or not record.covers(want.ways):
             return state
-        if not simulator.made(record.simulator, record.libraries):
-            return state
-        try:
-            same = record.cases == cases_now(known, job.module)
-        except Exception:  # of a family's own code: a run of the module says what is wrong with it
-            return state
-        if not same:
-            return state
-        self._write(job, self.subject(job), record.model_copy(update={"cases_by": simulator.cases_by}))
+        update: dict[str, Any] = {}
+        if state is State.PROVEN:
+            update = {} if record.given else known.given(job.module, record)
+        elif record.subject == subject and simulator.made(record.simulator, record.libraries):
+            update = {"cases_by": simulator.cases_by} if _has_cases(known, job.module, record) else {}
+        elif record.given and simulator.has(record.libraries) and known.gives_alike(job.module, record):
+            update = {"subject": subject, "simulator": simulator.digest, "cases_by": simulator.cases_by}
+        if update:
+            self._write(job, subject, record.model_copy(update=update))
         return self.state(job, want)
 
     def is_same_simulator(self, job: StructureJob, record: Record) -> bool:
@@ -148,6 +167,13 @@ def _repeats(record: Record, before: Record, simulator: Simulator) -> bool:
     """Whether a record says what the one before it says, by the same simulator and choice of cases."""
     same = before.subject == record.subject and before.cases_by == record.cases_by
     return same and simulator.made(before.simulator, before.libraries) and before.findings == record.findings
+
+
+def _has_cases(known: _Known, module: Path, record: Record) -> bool:
+    try:
+        return record.cases == cases_now(known, module)
+    except Exception:  # of a family's own code: a run of the module says what is wrong with it
+        return False
 
 
 def cases_now(known: _Known, module: Path) -> tuple[Case, ...]:

@@ -140,6 +140,10 @@ def run(targets: Sequence[str], options: Options, record: Path | None) -> int:
         known = _known(wanted, options, proofs, output) if options.changed else {}
         wanted = [job for job in wanted if job not in known]
         results = execute(wanted, options, output, works, proofs) if wanted or not known else []
+        if options.changed and not options.any_simulator:  # their records say what was given, for the next time
+            for job in wanted:
+                if isinstance(job, StructureJob):
+                    proofs.renewed(job, options.want)
         if options.coverage:
             _write(options.coverage, _page(results, works))
         if record:

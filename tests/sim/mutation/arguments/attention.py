@@ -7,7 +7,8 @@ from .argued import Equivalent
 JAGGED = r"^hopper_(gdpa|hstu)/"
 DEFAULT_SCHEDULE = rf"^hopper_attention_fwd(_masks/.*packed|/)|{JAGGED}"  # turns, with the products under the softmax
 DECODE = r"^hopper_attention_decode"
-DRAWN = r"^hopper_attention_fwd_masks/.*_packed$"  # items that are drawn, and told the consumers in a ring
+# Items that are drawn, and told the consumers in a ring.
+DRAWN = rf"^hopper_attention_fwd_(masks/.*_packed$|packed/)|{JAGGED}"
 ARGUED = (
     Equivalent(
         "The first item: the ring has not been used, so that its slot is 0, of phase 0, and free.",
@@ -29,6 +30,7 @@ ARGUED = (
         (
             ("counter", r"item_slot, item_phase = ring_slot: items -> q_count"),
             ("assignment", r"q_start = 0: 0 -> 0 \+ 1"),
+            ("assignment", r"q_end = 0: 0 -> 0 - 1"),
         ),
         at=DRAWN,
     ),
@@ -41,9 +43,20 @@ ARGUED = (
             ("later", r"tlx\.barrier_wait\(item_empty\[item_slot\], .* after tlx\.local_store\(item_tiles\[.*"),
             (
                 "sooner",
-                r"tlx\.barrier_arrive\(item_empty\[item_slot\]\) before index = tl\.sum\(tlx\.local_load\(item_.*",
+                r"tlx\.barrier_arrive\(item_empty\[item_slot\]\) before \w+ = tl\.sum\(tlx\.local_load\(.*_tiles\[item_.*",
             ),
         ),
+        at=DRAWN,
+    ),
+    Equivalent(
+        "Sums of 32 threads are complete after five steps: no thread has another one 32 before it.",
+        (("bound", r"for i in tl\.static_range: 5 -> 5 \+ 1"),),
+        at=DRAWN,
+    ),
+    Equivalent(
+        "Items are counted within a sequence: its heads are below H, with and without the remainder, and nobody asks for "
+        "what is in the place of the batch entry.",
+        (("slots", r"return head // H, head % H, tile \* BLOCK_M: H -> \(H \+ 1\)"),),
         at=DRAWN,
     ),
     Equivalent(
