@@ -124,7 +124,6 @@ def hopper_attention_fwd_fp8_head_dim128_window_keys_kernel(
 
     load --q (Q_STAGES slots a replica, TMA), k, v (KV_STAGES slots, TMA)--> mma x 2
         --o (1 slot a replica, stores)--> TMA store
-    The replicas of mma take turns.
     """
     tl.static_assert(BLOCK_M // 2 == 64, "a warpgroup's wgmma has 64 rows")
     tl.static_assert(BLOCK_N >= 32 and BLOCK_N <= 256, "wgmma takes 32 to 256")
@@ -191,8 +190,6 @@ def hopper_attention_fwd_fp8_head_dim128_window_keys_kernel(
         # MMA: scores, softmax and product with V, each replica for its own rows of the queries.
         with tlx.async_task(num_warps=4, registers=240, replicate=2):
             replica: tl.constexpr = tlx.async_task_replica_id()
-            if replica == 1:
-                tlx.named_barrier_arrive(4, 256)  # replica 0 begins
             q_count = 0
             count = 0
             for index in range(tl.program_id(0), num_items, step):
@@ -212,11 +209,7 @@ def hopper_attention_fwd_fp8_head_dim128_window_keys_kernel(
                 tlx.barrier_arrive(q_empty[q_slot])  # release
                 k_slot, k_phase = ring_slot(count, KV_STAGES)
                 tlx.barrier_wait(k_full[k_slot], k_phase)
-                # Its turn: the other replica has issued its wgmmas and is at its softmax.
-                tlx.named_barrier_wait(4 + replica, 256)
                 scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
-                # Issued: the other replica's turn.
-                tlx.named_barrier_arrive(5 - replica, 256)
                 scores = tlx.async_dot_wait(0, scores)
                 tlx.barrier_arrive(k_empty[k_slot])  # release
                 scores = visible(scores, row, (end - 1) * BLOCK_N, n_k, LEFT, RIGHT)
@@ -232,14 +225,10 @@ def hopper_attention_fwd_fp8_head_dim128_window_keys_kernel(
                     for tile in range(start - 1, stops[part] - 1, -1):
                         k_slot, k_phase = ring_slot(count, KV_STAGES)
                         tlx.barrier_wait(k_full[k_slot], k_phase)
-                        # Its turn: the other replica has issued its wgmmas and is at its softmax.
-                        tlx.named_barrier_wait(4 + replica, 256)
                         scores = tlx.async_dot(q_rows, tlx.local_trans(k_tiles[k_slot]))
                         v_slot, v_phase = ring_slot(count - 1, KV_STAGES)
                         tlx.barrier_wait(v_full[v_slot], v_phase)
                         acc = tlx.async_dot(p, tlx.local_trans(v_tiles[v_slot]), acc)
-                        # Issued: the other replica's turn.
-                        tlx.named_barrier_arrive(5 - replica, 256)
                         scores = tlx.async_dot_wait(1, scores)
                         tlx.barrier_arrive(k_empty[k_slot])  # release
                         if part != 1:

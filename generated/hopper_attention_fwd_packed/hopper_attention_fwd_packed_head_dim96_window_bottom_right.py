@@ -62,9 +62,9 @@ def group_of(index, group, first, begin, end, starts_ptr, groups, rows, across, 
     while (group < groups) & (index >= first + items):
         first += items
         ahead = group + 1 + lanes  # a thread has one of the next groups
-        begins = tl.load(starts_ptr + ahead, mask=ahead < groups, other=0)
+        begins = tl.load(starts_ptr + tl.minimum(ahead, groups))
         begins = tl.minimum(tl.maximum(begins, 0), rows)
-        ends = tl.load(starts_ptr + ahead + 1, mask=ahead < groups, other=0)
+        ends = tl.load(starts_ptr + tl.minimum(ahead + 1, groups))
         ends = tl.minimum(tl.maximum(ends, begins), rows)
         sums = tl.cdiv(ends - begins, TILE) * across
         for i in tl.static_range(5):  # with those of all threads before

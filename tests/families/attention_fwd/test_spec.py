@@ -128,3 +128,19 @@ def test_the_shipped_specs_have_every_value_of_every_axis(arch: str) -> None:
 def test_what_an_architecture_has_not_is_refused_with_its_reason(values: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         AttentionSpec.model_validate(data_of(values))
+
+
+@pytest.mark.parametrize(
+    ("values", "turns"),
+    [
+        ({"mask.kind": "window"}, "named"),
+        ({"mask.kind": "window", "problem.dtype": "e4m3"}, "none"),
+        ({"mask.kind": "causal", "problem.dtype": "e4m3"}, "named"),
+        ({"mask.kind": "window", "problem.dtype": "e4m3", "tasks.mma.turns": "named"}, "named"),
+        ({"mask.kind": "window", "problem.dtype": "e4m3", "problem.head_dim": 256}, "named"),
+        ({"mask.kind": "window", "problem.head_dim": 64}, "named"),
+        ({"mask.kind": "window", "problem.head_dim": 64, "problem.lengths": "packed"}, "none"),
+    ],
+)
+def test_windows_of_short_products_need_no_turns(values: dict[str, Any], turns: str) -> None:
+    assert AttentionSpec.model_validate(data_of(values)).tasks.mma.turns == turns

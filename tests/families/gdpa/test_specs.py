@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tlxgen.families.gdpa.spec import GdpaSpec
+from tlxgen.families.hstu.spec import HstuSpec
 
 
 def spec(**data: Any) -> GdpaSpec:
@@ -24,3 +25,15 @@ def test_there_is_no_softmax() -> None:
     with pytest.raises(ValidationError, match="softmax"):
         spec(softmax={"lse": True})
     assert not spec().lse
+
+
+def test_jagged_items_are_drawn_but_under_a_window() -> None:
+    assert spec().schedule.kind == "dynamic"
+    assert spec(schedule={"kind": "persistent"}).schedule.kind == "persistent"
+    assert spec(mask={"kind": "window"}).schedule.kind == "persistent"
+    assert spec(problem={"lengths": "dense"}).schedule.kind == "persistent"
+    assert spec(arch="sm100").schedule.kind == "persistent"
+    hstu = HstuSpec.model_validate({"kernel": "hstu", "name": "f", "arch": "sm90"})
+    assert hstu.schedule.kind == "dynamic"
+    narrow = {"kernel": "hstu", "name": "f", "arch": "sm90", "mask": {"causal": True, "max_attn_len": True}}
+    assert HstuSpec.model_validate(narrow).schedule.kind == "persistent"

@@ -40,7 +40,7 @@ def simulated_shapes(spec: ForwardSpec, constants: Mapping[str, int], sms: int) 
     tiles of keys than slots, and fewer; two an SM, the first with as many as slots; one query and two tiles of keys; a
     head with so many tiles of keys that its slots of a short ring go round twice. Of packed sequences, more than there
     are CTAs, a tile each, so that a CTA's first item is of any; of those that are drawn, more empty ones than a search
-    looks at, then as many with a tile each. The tile's sizes come from the config."""
+    looks at, then as many with a tile each, of two heads that share K and V. The tile's sizes come from the config."""
     m, n, stages = (constants[name] for name in ("BLOCK_M", "BLOCK_N", "KV_STAGES"))
     yield 2, 2, 2, m + 1, n // 2 + 1
     yield 1, sms, max(sms // 2, 1), 2 * m + m // 2 - 3, min(stages + 1, 4) * n + 5
@@ -50,7 +50,7 @@ def simulated_shapes(spec: ForwardSpec, constants: Mapping[str, int], sms: int) 
     if isinstance(spec, AttentionSpec) and spec.problem.lengths == "packed":
         yield 9, 1, 1, m - 3, n - 3
     if spec.schedule.kind == "dynamic":
-        yield 70, 1, 1, 2, 2
+        yield 70, 2, 1, 2, 2
 
 
 def unseen(spec: ForwardSpec) -> Iterator[Waiver]:

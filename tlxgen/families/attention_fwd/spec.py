@@ -54,11 +54,23 @@ class AttentionSpec(AttentionKeys, ForwardSpec):
         problem = data.get("problem") if isinstance(data, Mapping) else None
         if isinstance(problem, Mapping) and problem.get("lengths") == "packed" and data.get("arch") == "sm90":
             data = filled(data, PACKED)
+        if isinstance(data, Mapping) and data.get("arch") == "sm90" and _alone(data):
+            data = filled(data, ALONE)
         softmax = data.get("softmax") if isinstance(data, Mapping) else None
         if not isinstance(softmax, Mapping) or data.get("arch") != "sm90":
             return data
         wide, modified = softmax.get("bias") == "fp32", softmax.get("expression") is not None
         return filled(data, WIDE_BIAS if wide else MODIFIED) if wide or modified else data
+
+
+def _alone(data: Mapping[str, Any]) -> bool:
+    """Whether consumers are faster without turns: under a window, in fp8, or in packed sequences at head_dim 64
+    (docs/measurements.md, "Forward attention: what was tried")."""
+    mask, problem = (found if isinstance(found := data.get(key), Mapping) else {} for key in ("mask", "problem"))
+    if mask.get("kind") != "window" or problem.get("head_dim", 128) not in (64, 128):
+        return False
+    packed = problem.get("lengths") == "packed" and problem.get("head_dim") == 64
+    return packed or problem.get("dtype") == "e4m3"
 
 
 # What sm100 has other defaults for: one warp issues tcgen05 for two groups of 128 queries, and K and V share a ring.
@@ -76,6 +88,9 @@ WIDE: Mapping[str, Any] = {"tasks": {"mma": {"keep": "none"}}}
 
 # However CTAs share out the tiles of sequences of unequal lengths, some have much more to do.
 PACKED: Mapping[str, Any] = {"schedule": {"kind": "dynamic"}}
+
+# Consumers multiply when they can.
+ALONE: Mapping[str, Any] = {"tasks": {"mma": {"turns": "none"}}}
 
 # A tile of it takes as much SMEM as two of K, and an address for each row that a thread reads.
 WIDE_BIAS: Mapping[str, Any] = {"rings": {"o": {"reuse": "q"}}, "tasks": {"mma": {"keep": "none"}}}

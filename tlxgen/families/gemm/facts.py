@@ -75,10 +75,10 @@ class Operand:
 def paired(spec: Any) -> bool:
     """Whether products that are promoted are added up while those of the next slot are under way.
 
-    A consumer holds both, and both slots: tiles are to be narrow, and slots are to be short.
+    A consumer holds both, and both slots: tiles are to be narrow, and slots are to be short, and two at least.
     """
     narrow, short = spec.tile.n <= PAIRED_COLUMNS, spec.tile.k * DTYPES[spec.problem.a.dtype].bytes <= PAIRED_BYTES
-    return bool(spec.tasks.mma.promote) and narrow and short
+    return bool(spec.tasks.mma.promote) and narrow and short and spec.rings.ab.stages > 1
 
 
 @dataclass(frozen=True)

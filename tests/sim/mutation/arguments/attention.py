@@ -43,7 +43,7 @@ ARGUED = (
             ("later", r"tlx\.barrier_wait\(item_empty\[item_slot\], .* after tlx\.local_store\(item_tiles\[.*"),
             (
                 "sooner",
-                r"tlx\.barrier_arrive\(item_empty\[item_slot\]\) before \w+ = tl\.sum\(tlx\.local_load\(.*_tiles\[item_.*",
+                r"tlx\.barrier_arrive\(item_empty\[item_slot\]\) before \w+ = tl\.sum\(tlx\.local_load\(.*_tiles\[it.*",
             ),
         ),
         at=DRAWN,
@@ -54,9 +54,12 @@ ARGUED = (
         at=DRAWN,
     ),
     Equivalent(
-        "Items are counted within a sequence: its heads are below H, with and without the remainder, and nobody asks for "
-        "what is in the place of the batch entry.",
-        (("slots", r"return head // H, head % H, tile \* BLOCK_M: H -> \(H \+ 1\)"),),
+        "Items are counted within a sequence: its heads are below H, with and without the remainder, nobody asks for "
+        "what is in the place of the batch entry, and in which order heads come is all the same.",
+        (
+            ("slots", r"return head // H, head % H, tile \* BLOCK_M: H -> \(H \+ 1\)"),
+            ("assignment", r"head = group \* GROUP_H \+ within % heads: (.*) -> \1 [-+] 1"),
+        ),
         at=DRAWN,
     ),
     Equivalent(

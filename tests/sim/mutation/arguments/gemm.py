@@ -11,6 +11,7 @@ BEFORE = (
     ("phase", r"tlx\.barrier_wait: item_phase -> 0"),
     ("alias", r"tlx\.barrier_wait: item_empty -> item_full"),
 )
+PAIRED = r"^hopper_(grouped_)?gemm_fp8(_block|_exact/|/.*_promote)"  # products of two slots are under way
 ARGUED = (
     Equivalent(
         "Waits for all of the task's stores, where C has two buffers and one of them might go on being read.",
@@ -134,6 +135,17 @@ ARGUED = (
         (("offset", r"tlx\.async_descriptor_load: column -> \(column \+ 1\)"),),
         at=r"^blackwell_mx_gemm",
         statement=r"\bb_scale_desc\b",
+    ),
+    Equivalent(
+        "The scales of a row and of the columns are multiplied with each other.",
+        (("operands", r"(next_)?scale_a <-> (next_)?scale_b"),),
+        at=PAIRED,
+    ),
+    Equivalent(
+        "The last two slots begin two before the end.",
+        (("bound", r"for k in range: k_tiles -> k_tiles - 1"),),
+        at=PAIRED,
+        statement=r"range\(2 - k_tiles % 2",
     ),
     Equivalent(
         "Past the last group nobody uses where it would end.",
