@@ -192,9 +192,10 @@ class MmaTask(SpecModel):
     )
     turns: Literal["none", "named", "mbarrier"] = Field(
         "named",
-        description="Pingpong on sm90: consumers issue wgmma in turns, one's softmax under the others' products.",
+        description="Pingpong on sm90: consumers issue wgmma in turns, one's softmax under the others' products. None "
+        "by default under a window, in fp8 and in packed sequences at a head_dim of 64.",
         json_schema_extra=choices(
-            none="No turns: consumers issue as they come. For one consumer.",
+            none="No turns: consumers issue as they come. For one consumer, and for few tiles of short products.",
             named="Turns by named barriers of the SM, without memory. Choose it unless the 16 of a CTA run out.",
             mbarrier="Turns by barriers in SMEM. Choose it where a variant is rejected for named-barriers.",
         ),
@@ -309,8 +310,8 @@ class AttentionRings(Rings):
 class Schedule(SpecModel):
     kind: Literal["grid", "persistent", "clc", "dynamic"] = Field(
         "persistent",
-        description="Where a CTA's tiles of queries come from: the work list. Default: persistent; sm90, for a softmax "
-        "of packed sequences: dynamic.",
+        description="Where a CTA's tiles of queries come from: the work list. Default: persistent; sm90, for packed "
+        "sequences, but under a window of GDPA or HSTU: dynamic.",
         json_schema_extra=meanings.of(
             meanings.KIND,
             *("grid", "persistent", "clc"),

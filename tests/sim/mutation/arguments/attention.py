@@ -58,7 +58,7 @@ ARGUED = (
         "what is in the place of the batch entry, and in which order heads come is all the same.",
         (
             ("slots", r"return head // H, head % H, tile \* BLOCK_M: H -> \(H \+ 1\)"),
-            ("assignment", r"head = group \* GROUP_H \+ within % heads: (.*) -> \1 [-+] 1"),
+            ("assignment", r"head = group \* GROUP_H \+ within % heads: (.*) -> \1 \+ 1"),
         ),
         at=DRAWN,
     ),
