@@ -277,7 +277,7 @@ def hopper_grouped_gemm_weights_split_kernel(
             tlx.barrier_arrive(item_full[item_slot])  # publish
             items += 1
             while group < groups:
-                part = (number) // across
+                part = number // across
                 # Of an empty group one K tile, of zeros.
                 k_tiles = tl.maximum(tl.cdiv(tl.minimum(end - begin - part * part_k, part_k), BLOCK_K), 1)
                 tile_m, tile_n = tile_at(number - part * across, M, N, BLOCK_M, BLOCK_N, GROUP_M)
@@ -331,7 +331,7 @@ def hopper_grouped_gemm_weights_split_kernel(
             tlx.barrier_arrive(item_empty[item_slot])  # release
             items += 1
             while group < groups:
-                part = (number) // across
+                part = number // across
                 # Of an empty group one K tile, of zeros.
                 k_tiles = tl.maximum(tl.cdiv(tl.minimum(end - begin - part * part_k, part_k), BLOCK_K), 1)
                 tile_m, tile_n = tile_at(number - part * across, M, N, BLOCK_M, BLOCK_N, GROUP_M)

@@ -109,7 +109,7 @@ FAULTS = (
     ("scales of rows of the first group", "a_scale_ptr + row", "a_scale_ptr + (row - begin)"),
     ("scales of rows beyond the group", "end - row, BLOCK_M", "end - row - 1, BLOCK_M"),
     ("scales of the first columns", "column // 128 * b_scale_across", "0 * b_scale_across"),
-    ("scales of the block before", "k_tiles, a_scale_across, a_scale_along", "k_tiles, a_scale_across, 0"),
+    ("scales of the block before", "a_scale_across, a_scale_along,", "a_scale_across, 0,"),
 )
 
 

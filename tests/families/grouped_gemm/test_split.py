@@ -113,11 +113,11 @@ def test_the_host_bounds_parts_by_the_shape_alone(tmp_path: Path, monkeypatch: p
 
 
 FAULTS = (
-    ("parts in the order of tiles", "index - first) // across", "index - first) % 2"),
+    ("parts in the order of tiles", "number // across", "number % 2"),
     ("a part that begins at the group", "first_k = part * part_tiles", "first_k = 0"),
     ("a part as long as the rest", "tl.minimum(end - begin - part * part_k, part_k)", "(end - begin - part * part_k)"),
     ("sums of groups in one place", "begin // (part_k // 2) * across", "0 * across"),
-    ("sums of tiles in one place", "(index - first - part * across) * num_parts", "0"),
+    ("sums of tiles in one place", "(number - part * across) * num_parts", "0"),
     ("the first group's C", "group.to(tl.int64) * stride_cg", "0 * stride_cg"),
     ("one part too few", "== num_parts - 1", "== num_parts - 2"),
 )
