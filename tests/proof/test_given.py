@@ -58,7 +58,7 @@ def test_a_host_function_that_launches_the_same_gives_the_same(module: Path) -> 
         ("    block_n = config.kwargs[", "    block_n = 2 * config.kwargs["),  # a descriptor, and the grid
     ],
 )
-def test_another_launch_is_another_gift(module: Path, old: str, new: str) -> None:
+def test_another_launch_is_seen(module: Path, old: str, new: str) -> None:
     before = told(module)
     change(module, old, new)
     assert told(module) != before
@@ -140,7 +140,7 @@ def test_a_record_says_what_was_given_and_is_told_of_another_simulator(
 
 
 @pytest.mark.parametrize(("core", "gives"), [("2", "7"), ("", "8"), ("", "")])
-def test_another_way_to_run_or_to_judge_and_other_gifts_ask_for_runs(
+def test_another_way_to_run_or_to_judge_and_other_launches_ask_for_runs(
     proven: Lab,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     core: str,

@@ -1,9 +1,10 @@
 """What the runs of a module are given, as a digest: launches with their arguments, and the results that are expected.
 
-A run in the simulator depends on the kernels, the simulator, and what is given; on the family's code, on `_host.py` and
-on the module's host function only through the latter. So a record is still a proof where all of these have changed, and
-what they give has not. To know that takes no simulation: here a host function runs, its launches are noted and nothing
-is executed. That is sound as long as host functions do not read what kernels compute, which would wait for the GPU.
+A run in the simulator depends on the kernels, on the simulator, and on what both are given by the family's code, by
+`_host.py` and by the module's host function. So a record is still a proof where these three have changed, and what they
+give has not. To know that takes no simulation: here a host function runs, its launches are noted, and no kernel is
+executed. What they do with results that kernels have left is therefore not seen: a host function that reads them, or
+computes with them in place, and how `launch` of a family's problem counts what lies outside of the outputs.
 
 It imports torch.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,7 @@ def given_to(spec: Path, structure: str, module: Path, ways: Sequence[Run]) -> s
     told, strict = _Told(), torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)  # memory that nobody has written is filled, too
     try:
-        for _ in _runs(told, spec, structure, module, ways):
-            pass
+        _note_all(told, spec, structure, module, ways)
     except Exception:  # a run of the module says what is wrong with it
         return ""
     finally:
@@ -78,7 +78,7 @@ def given_to(spec: Path, structure: str, module: Path, ways: Sequence[Run]) -> s
     return str(told.digest.hexdigest())
 
 
-def _runs(told: _Told, spec: Path, structure: str, module: Path, ways: Sequence[Run]) -> Iterator[None]:
+def _note_all(told: _Told, spec: Path, structure: str, module: Path, ways: Sequence[Run]) -> None:
     """Notes what each run is given, as `verify.structures` runs it: all cases in each way, and once without delays."""
     kernels = kernels_of(spec)
     one = kernels.structure(structure)
@@ -98,7 +98,6 @@ def _runs(told: _Told, spec: Path, structure: str, module: Path, ways: Sequence[
                 modules[sms] = structures.loaded(module, arch, sms)
             told.say("run", i, tuple(shape), seed, sms)
             _note(told, problem, modules[sms], (points[i][0], tuple(shape)), modules[sms].CONFIGS[i], seed, sms, arch)
-            yield
 
 
 def _note(told: _Told, problem: Any, module: Any, case: Any, config: Any, seed: int, sms: int, arch: str) -> None:

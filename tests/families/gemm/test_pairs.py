@@ -39,3 +39,9 @@ def test_configs_that_share_a_source_are_paired_together_or_not_at_all(tmp_path:
 def test_a_ring_of_one_slot_has_no_pairs(tmp_path: Path) -> None:
     (one,) = structures(tmp_path, "tile: {n: 128}\ntasks: {mma: {promote: true}}\nrings: {ab: {stages: 1}}\n")
     assert one.plan.facts.paired is False  # type: ignore[union-attr]
+
+
+def test_where_registers_have_no_room_for_two_slots_one_is_under_way(tmp_path: Path) -> None:
+    rest = "tile: {n: 128}\ntasks: {mma: {promote: true, registers: 184}}\nrings: {ab: {stages: 3}}\n"
+    (one,) = structures(tmp_path, rest)
+    assert one.plan.facts.paired is False  # type: ignore[union-attr]

@@ -40,4 +40,11 @@ class Gemm(Family):
         return tuple(task.guard for task in (spec.tasks.epilogue, spec.tasks.scheduler) if task)
 
     def common(self, specs: Sequence[GemmSpec]) -> Mapping[str, Any]:
-        return {"split": any(s.schedule.split_k > 1 for s in specs), "paired": all(paired(s) for s in specs)}
+        return {"split": any(s.schedule.split_k > 1 for s in specs), "paired": self.paired(specs, split=False)}
+
+    def paired(self, specs: Sequence[GemmSpec], **more: Any) -> bool:
+        """Whether all of them may have promoted products of two slots under way: registers, too, have room for both."""
+        if not all(map(paired, specs)):
+            return False
+        plans = (self.plan(s, guards=dict.fromkeys(self.guards(s), True), baked={}, paired=True, **more) for s in specs)
+        return not any(reason.rule == "accumulator" for plan in plans for reason in plan.reasons)

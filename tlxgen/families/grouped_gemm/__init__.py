@@ -8,7 +8,6 @@ from typing import Any
 from tlxgen.arch import DTYPES
 from tlxgen.families.functions import Function
 from tlxgen.families.gemm import Gemm
-from tlxgen.families.gemm.facts import paired
 from tlxgen.families.gemm.groups import Groups
 from tlxgen.families.kit import Extent
 
@@ -37,5 +36,5 @@ class GroupedGemm(Gemm):
         problem = specs[0].problem
         along_rows = problem.vary == "n" and problem.b.layout == "row"
         chunk = 16 // DTYPES[problem.b.dtype].bytes if along_rows else 1
-        both = all(paired(s) for s in specs)
-        return {"split": False, "paired": both, "groups": Groups(problem.vary, problem.given, chunk)}
+        common: dict[str, Any] = {"split": False, "groups": Groups(problem.vary, problem.given, chunk)}
+        return common | {"paired": self.paired(specs, **common)}
