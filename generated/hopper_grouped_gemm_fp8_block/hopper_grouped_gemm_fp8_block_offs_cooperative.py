@@ -88,11 +88,10 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def scales_at(a_scales, b_scale, k, across, along_a, along_b, rows, ROWS: tl.constexpr):
-    """The scales of ROWS rows of A, of which there are `rows`, and that of the tile's columns of B, in block k of K."""
-    down = tl.arange(0, ROWS)
-    a = tl.load(a_scales + (down * across + tl.cast(k, tl.int64) * along_a), mask=down < rows, other=0.0)
-    return a, tl.load(b_scale + tl.cast(k, tl.int64) * along_b)
+def scales_at(a_scales, inside, b_scale, k, along_a, along_b):
+    """The scales of a tile's rows of A, those that are inside, and that of its columns of B, in block k of K."""
+    k = tl.cast(k, tl.int64)
+    return tl.load(a_scales + k * along_a, mask=inside, other=0.0), tl.load(b_scale + k * along_b)
 
 
 @triton.jit
@@ -197,18 +196,24 @@ def hopper_grouped_gemm_fp8_block_offs_cooperative_kernel(
                 column = tile_n * BLOCK_N
                 row += replica * (BLOCK_M // 2)  # this replica's rows
                 acc = tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32)
-                # The products of the first slot; to add in wgmma's register layout, the sums must begin as products.
-                a_scales = a_scale_ptr + row.to(tl.int64) * a_scale_across
+                rows = tl.arange(0, BLOCK_M // 2)
+                inside = rows < end - row
+                a_scales = a_scale_ptr + (row + rows).to(tl.int64) * a_scale_across
                 b_scale = b_scale_ptr + group.to(tl.int64) * b_scale_each + column // 128 * b_scale_across
+                # The products of the first slot; to add in wgmma's register layout, the sums must begin as products.
                 slot, phase = ring_slot(count, STAGES)
                 tlx.barrier_wait(ab_full[slot], phase)
                 acc = tlx.async_dot(a_tiles[slot * 2 + replica], tlx.local_trans(b_tiles[slot]), acc)
+                first_scale_a, first_scale_b = scales_at(a_scales, inside, b_scale, 0, a_scale_along, b_scale_along)
                 scale_a, scale_b = scales_at(
-                    a_scales, b_scale, 0, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M // 2
+                    a_scales, inside, b_scale, tl.minimum(2 - k_tiles % 2, k_tiles - 1), a_scale_along, b_scale_along
+                )
+                next_scale_a, next_scale_b = scales_at(
+                    a_scales, inside, b_scale, tl.minimum(3 - k_tiles % 2, k_tiles - 1), a_scale_along, b_scale_along
                 )
                 acc = tlx.async_dot_wait(0, acc)
                 tlx.barrier_arrive(ab_empty[slot])  # release
-                acc = acc * (scale_a * scale_b)[:, None]
+                acc = acc * (first_scale_a * first_scale_b)[:, None]
                 count += 1
                 if k_tiles % 2 == 0:
                     slot, phase = ring_slot(count, STAGES)
@@ -218,13 +223,16 @@ def hopper_grouped_gemm_fp8_block_offs_cooperative_kernel(
                         tlx.local_trans(b_tiles[slot]),
                         tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32),
                     )
-                    scale_a, scale_b = scales_at(
-                        a_scales, b_scale, 1, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M // 2
+                    second_scale_a, second_scale_b = scales_at(
+                        a_scales, inside, b_scale, 1, a_scale_along, b_scale_along
                     )
                     products = tlx.async_dot_wait(0, products)
                     tlx.barrier_arrive(ab_empty[slot])  # release
-                    acc += products * (scale_a * scale_b)[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
+                    # in fp32: wgmma itself keeps fewer bits of a sum
+                    acc += products * (second_scale_a * second_scale_b)[:, None]
                     count += 1
+                factor = scale_a * scale_b
+                next_factor = next_scale_a * next_scale_b
                 # Two slots at a time: one is multiplied while the products of the other are added up.
                 for k in range(2 - k_tiles % 2, k_tiles, 2):
                     slot, phase = ring_slot(count, STAGES)
@@ -242,18 +250,19 @@ def hopper_grouped_gemm_fp8_block_offs_cooperative_kernel(
                         tl.zeros((BLOCK_M // 2, BLOCK_N), tl.float32),
                     )
                     scale_a, scale_b = scales_at(
-                        a_scales, b_scale, k, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M // 2
+                        a_scales, inside, b_scale, tl.minimum(k + 2, k_tiles - 1), a_scale_along, b_scale_along
                     )
                     next_scale_a, next_scale_b = scales_at(
-                        a_scales, b_scale, k + 1, a_scale_across, a_scale_along, b_scale_along, end - row, BLOCK_M // 2
+                        a_scales, inside, b_scale, tl.minimum(k + 3, k_tiles - 1), a_scale_along, b_scale_along
                     )
                     products = tlx.async_dot_wait(1, products)
                     tlx.barrier_arrive(ab_empty[slot])  # release
-                    acc += products * (scale_a * scale_b)[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
+                    acc += products * factor[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
                     next_products = tlx.async_dot_wait(0, next_products)
                     tlx.barrier_arrive(ab_empty[next_slot])  # release
-                    # in fp32: wgmma itself keeps fewer bits of a sum
-                    acc += next_products * (next_scale_a * next_scale_b)[:, None]
+                    acc += next_products * next_factor[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
+                    factor = scale_a * scale_b
+                    next_factor = next_scale_a * next_scale_b
                     count += 2
 
                 parts = halves(acc)
