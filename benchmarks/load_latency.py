@@ -1,6 +1,6 @@
 """How long TMA's loads take in a GEMM, by the order of its tiles, its slots and who holds them, in SM clocks.
 
-    python -m benchmarks.load_latency --json FILE       # on a Hopper GPU, in about a minute
+    python -m benchmarks.load_latency --json FILE [--ctas N] [--shapes N]    # on a Hopper GPU, in about a minute
 
 A persistent CTA on each SM loads what a GEMM with tiles of 128 x 128 x 64 loads, in the same order, into a ring of
 slots. Two warpgroups multiply what is in a slot, or one holds each slot for so many clocks, one after the other, and
@@ -118,7 +118,7 @@ def multiplied(a_desc, b_desc, issued_ptr, came_ptr, took_ptr, M, N, K, GROUP_M,
 
 
 def measured(shape: tuple[int, int, int], sms: int) -> list[dict[str, Any]]:
-    """A row for each order, number of slots and holder on one problem."""
+    """A row for each order, number of slots and holder on one problem, of so many CTAs, an SM each."""
     m, n, k = shape
     a, b = (torch.randn(*size, device="cuda").bfloat16() for size in ((m, k), (k, n)))
     descriptors = [TensorDescriptor.from_tensor(a, [64, 64]), TensorDescriptor.from_tensor(b, [64, 128])]
@@ -152,11 +152,14 @@ def measured(shape: tuple[int, int, int], sms: int) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--ctas", type=int, help="fewer than one on each SM")
+    parser.add_argument("--shapes", type=int, default=len(SHAPES), help="the first so many of SHAPES")
     given = parser.parse_args()
     gpu = torch.cuda.get_device_properties(0)
-    rows = [row for shape in SHAPES for row in measured(shape, gpu.multi_processor_count)]
+    ctas = given.ctas or gpu.multi_processor_count
+    rows = [row for shape in SHAPES[: given.shapes] for row in measured(shape, ctas)]
     about = {"command": "python -m benchmarks.load_latency", "device": gpu.name, "torch": torch.__version__}
-    given.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+    given.json.write_text(json.dumps(about | {"ctas": ctas, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from tlxgen.arch import Sm90
 from tlxgen.errors import ReviewError
 from tlxgen.roofline import GPC, Counts, Pace, Sharing, Work
 from tlxgen.roofline.latencies import latencies, while_products_run
-from tlxgen.roofline.model import ALIKE, APART, ORDER, USUAL, paced
+from tlxgen.roofline.model import ALIKE, AMID_LINE, AMID_SECTOR, APART, ORDER, USUAL, paced
 from tlxgen.roofline.replay import replay
 from tlxgen.roofline.trace import Op, Thread, Trace
 
@@ -65,9 +65,38 @@ def test_what_sms_load_alike_comes_sooner_until_they_multiply() -> None:
     assert arrives(1 / GPC) == pytest.approx(LOAD + BARRIER + 9100 / ALIKE)
     assert arrives(1.0) == pytest.approx(LOAD + BARRIER + 9100 / APART)
     assert arrives(1.0, 0.5) - arrives(1.0) == pytest.approx(H200.missed / 2)
-    usual, each = (arrives(apart, 0.0, product(100)) for apart in (USUAL, 1.0))
-    assert arrives(1 / GPC, 0.0, product(100)) == usual
-    assert each - usual == pytest.approx(9100 / Sm90.l2_bytes_per_clock_of_all * ORDER * (1 - USUAL))
+    alike, usual, each = (arrives(apart, 0.0, product(100)) for apart in (1 / GPC, 0.5, 1.0))
+    of_all = 9100 / Sm90.l2_bytes_per_clock_of_all
+    assert usual - alike == pytest.approx(of_all * (1 + ORDER * (0.5 - USUAL)) - 9100 / ALIKE)
+    assert each - usual == pytest.approx(of_all * ORDER / 2)
+
+
+def test_rows_that_begin_amid_lines_and_sectors_take_longer() -> None:
+    def takes(*amid: float) -> float:
+        made = trace([Op("load", Counts(l2_bytes=12800.0), (("full", 1),)), arrive("full", 1), wait("full", 1)], full=1)
+        return replay(made, Sm90, sharing=Sharing(1 / GPC, 0.0, *amid)).clocks
+
+    assert takes(1.0, 0.0) - takes() == pytest.approx(100 * AMID_LINE)
+    assert takes(0.5, 0.25) - takes() == pytest.approx(100 * (AMID_LINE / 2 + AMID_SECTOR / 4))
+
+
+def test_what_ctas_tell_each_other_takes_time() -> None:
+    for op, takes in (
+        (Op("fetch"), H200.word),
+        (Op("release"), H200.release),
+        (Op("fence", number=1), H200.proxy),
+        (Op("fence"), H200.fence),
+    ):
+        assert clocks(trace([op, op])) == pytest.approx(2 * takes)
+
+
+def test_sums_are_there_at_the_rate_of_l2() -> None:
+    """And stores at that of the SM's share, which is higher."""
+
+    def takes(added: float) -> float:
+        return clocks(trace([Op("store", Counts(l2_bytes=1700.0, added=added)), Op("store_wait")]))
+
+    assert takes(1700.0) - takes(0.0) == pytest.approx(1700 / H200.sums - 1700 / Sm90.l2_bytes_per_clock_of_all)
 
 
 def test_tasks_share_a_unit_and_not_another() -> None:
@@ -98,10 +127,14 @@ def test_who_has_begun_to_issue_goes_on_before_others() -> None:
 
 
 def test_multiply_adds_and_products_slow_each_other_down() -> None:
-    """Together they ask for 1.57 times what the register file can do, and exponentials for nothing of it."""
-    adds = Op("work", Counts(fma=1000 * Sm90.fma_per_clock))
+    """Together they ask for 1.57 times what the register file can do, and exponentials for nothing of it. An addition
+    reads two numbers, and not three."""
+    adds = Op("work", Counts(fma=1000 * Sm90.fma_per_clock, operands=3000 * Sm90.fma_per_clock))
     alone = 1000 * H200.registers[0] + 1000 * H200.registers[1]
     assert clocks(trace([product(1000), Op("product_wait")], [adds])) == pytest.approx(alone + PRODUCT, rel=0.02)
+    fewer = Op("work", Counts(fma=1000 * Sm90.fma_per_clock, operands=2000 * Sm90.fma_per_clock))
+    less = alone - 1000 * H200.registers[1] / 3
+    assert clocks(trace([product(1000), Op("product_wait")], [fewer])) == pytest.approx(less + PRODUCT, rel=0.02)
     assert clocks(trace([product(1000), Op("product_wait")], [exponentials(500)])) == pytest.approx(1000 + PRODUCT)
 
 

@@ -18,6 +18,8 @@ class Counts:
     l2_bytes: float = 0.0  # to and from global memory
     fma: float = 0.0  # floats that are multiplied, added or both; one instruction may do two
     stored: float = 0.0  # of the bytes of global memory, those that go there
+    added: float = 0.0  # of these, those that TMA adds to what is there
+    operands: float = 0.0  # floats that multiplications and additions read
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(a + b for a, b in zip(self.values, other.values, strict=True)))

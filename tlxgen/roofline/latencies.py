@@ -29,8 +29,12 @@ class Latencies:
     maximum: float = 0.0  # over the threads that share a row: beside_products
     sum: float = 0.0  # likewise: beside_products
     fence: float = 0.0  # behind stores: handover
+    word: float = 0.0  # until a word of global memory is there that another CTA has counted: turns
+    release: float = 0.0  # until a word is counted behind what was written before: turns
+    proxy: float = 0.0  # of a fence of global memory, for what TMA does: turns
+    sums: float = math.inf  # bytes a clock that TMA adds to global memory: turns
     beside: Mapping[str, float] = field(default_factory=dict)  # how much longer a unit of threads needs beside products
-    # Clocks of the register file for one of products, and for one of multiply-adds: beside_products.
+    # Clocks of the register file for one of products, and for one of multiply-adds, of three operands: beside_products.
     registers: tuple[float, float] = (0.0, 0.0)
 
     def of_load(self, under_way: float) -> float:
@@ -69,6 +73,11 @@ def latencies(arch: type[Arch]) -> Latencies:
         maximum=arch.reduction_latency,
         sum=120,
         fence=21,
+        # Of an SM alone, less 5 %; where all SMs do it, the last two take longer. Sums of all SMs, 5 % faster.
+        word=325,
+        release=445,
+        proxy=280,
+        sums=17,
         beside={unit: while_products_run(slower) for unit, slower in arch.beside_products.items()},
         # Beside one warpgroup of multiply-adds, which issue in 50 % of the clocks, two multiply in 81 % of the time;
         # beside two, which issue in 67 %, in 60 %.

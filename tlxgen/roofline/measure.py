@@ -37,7 +37,7 @@ class Probed:
     operations were traced on each of them."""
 
     plan: Plan
-    sharing: Callable[[Plan, Shape, int, int], tuple[float, float]] | None  # of the family
+    sharing: Callable[[Plan, Shape, int, int], tuple[float, ...]] | None  # of the family
     launches: tuple[Launch, ...]
     traces: tuple[Trace, ...]
     works: tuple[Work, ...]

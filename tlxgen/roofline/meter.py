@@ -94,7 +94,8 @@ class Meter:
         if name in FUNCTIONS:
             if isinstance(result, torch.Tensor) and result.is_floating_point():
                 mufu, fma, alu, instructions = (n * result.numel() for n in FUNCTIONS[name])
-                held.add(Counts(exponentials=mufu, fma=fma, alu=alu, instructions=instructions))
+                counts = Counts(exponentials=mufu, fma=fma, alu=alu, instructions=instructions, operands=3 * fma)
+                held.add(counts)
         elif name in self._rules:
             self._rules[name](held, task, arguments, options, result)
 
@@ -116,18 +117,20 @@ class Meter:
     def _add(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         for operand in arguments:
             if self._products.pop(id(operand), None) is not None:
-                return  # a multiply-add, counted with its product
+                held.operands += result.numel()  # a multiply-add, counted with its product
+                return
         self._arithmetic(held, result)
 
     def _fma(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
-        self._arithmetic(held, result)
+        self._arithmetic(held, result, 3)
 
     @staticmethod
-    def _arithmetic(held: Counts, result: Any) -> None:
+    def _arithmetic(held: Counts, result: Any, operands: int = 2) -> None:
         """Of floats: integers are addresses, most of which the compiler folds into accesses."""
         if isinstance(result, torch.Tensor) and result.is_floating_point():
             held.instructions += result.numel()
             held.fma += result.numel()
+            held.operands += operands * result.numel()
 
     def _shifted(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         """Of integers that are a float's bits."""
@@ -151,7 +154,8 @@ class Meter:
     def _summed(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         if isinstance(arguments[0], torch.Tensor):
             held.instructions += arguments[0].numel()
-            held.fma += arguments[0].numel() if arguments[0].is_floating_point() else 0
+            if arguments[0].is_floating_point():
+                held.add(Counts(fma=arguments[0].numel(), operands=2 * arguments[0].numel()))
 
     def _converted(self, held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         """Two results fit in a register, and come from one instruction, where the type becomes narrower."""
@@ -236,7 +240,8 @@ class Meter:
     @staticmethod
     def _tma_store(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:
         size = arguments[0].bytes
-        held.add(Counts(smem_bytes=size, l2_bytes=size, stored=size))
+        added = size if options.get("store_reduce") == "add" else 0
+        held.add(Counts(smem_bytes=size, l2_bytes=size, stored=size, added=added))
 
     @staticmethod
     def _bulk_store(held: Counts, task: Task, arguments: Any, options: Any, result: Any) -> None:

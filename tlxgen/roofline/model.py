@@ -69,15 +69,22 @@ class Unit(NamedTuple):
 
 class Sharing(NamedTuple):
     """What the SMs of a launch load: the part that is different among those of a GPC (`apart`, 1 where no two load the
-    same), and the part of the loads that need something that L2 does not have (`missed`)."""
+    same), and the part of the loads that need something that L2 does not have (`missed`). Of rows of tiles, the parts
+    that begin amid a line of L2, and amid a sector of one."""
 
     apart: float
     missed: float
+    amid_line: float = 0.0
+    amid_sector: float = 0.0
 
     def clocks_of_byte(self) -> float:
         """Of an SM that gets it from L2 while no SM multiplies."""
         alike, each = 1 / ALIKE, 1 / APART
         return alike + (each - alike) * (self.apart - 1 / GPC) / (1 - 1 / GPC)
+
+    def clocks_of_edges(self) -> float:
+        """Of an SM, for each byte, besides those that L2 takes for rows that begin where lines do."""
+        return (self.amid_line * AMID_LINE + self.amid_sector * AMID_SECTOR) / LINE
 
     def slower(self) -> float:
         """How much longer loads take while SMs multiply than in the order that L2's rate is of."""
@@ -92,8 +99,13 @@ ALIKE, APART = 91, 36
 # The part that is different where groups are 8 tiles high, and how much longer a load takes where it is 1 larger: with
 # six slots GEMMs take 0.8 to 9 % longer where groups are 16 high and it is 17/32, on two H200s (roofline_clocks.py).
 USUAL, ORDER = 10 / 32, 0.08
-# The part that is kept of more than L2 keeps whole, rounded up: benchmarks/l2_kept.py, reading and writing as much.
-KEPT = ((1.0, 1.0), (1.25, 0.5), (1.5, 0.3), (1.75, 0.15), (2.0, 0.06), (2.5, 0.0))
+# Clocks more that TMA takes for a row of 128 bytes that lies in two lines, and for one that also lies in five sectors,
+# the least of what benchmarks/odd_rows.py measured on an H200.
+LINE, AMID_LINE, AMID_SECTOR = 128, 0.65, 1.1
+# Of a launch that moves so many times what L2 keeps whole: the part that comes from memory where it reads and writes as
+# much, and where it only reads its time over that of memory at its rate. benchmarks/l2_kept.py, rounded down.
+MISSED = ((1.0, 0.0), (1.25, 0.5), (1.5, 0.7), (1.75, 0.85), (2.0, 0.94), (2.5, 1.0))
+READING = ((1.0, 0.0), (1.25, 0.6), (1.5, 1.25), (2.0, 1.23), (3.0, 1.17), (4.0, 1.12), (12.0, 1.02), (24.0, 1.0))
 LAUNCH = 1000  # clocks of a kernel that does nothing: 1,078 measured by benchmarks/launch_clocks.py on an H200
 WAITS = 0.05  # of a launch's clocks, which waits of tasks add, and the busiest unit still is what bounds it
 
@@ -161,10 +173,8 @@ def bound_of(launch: Launch, work: Work, arch: type[Arch], gpu: Gpu, moved: floa
     busy = launch.item * items + launch.round * rounds
     tail = max(0.0, limit(launch.item, arch, without=PRODUCTS).clocks or 0.0) if busy.products else 0.0
     start = LAUNCH + arch.tma_latency
-    missed = moved * (1 - kept_of(moved / gpu.kept))
-    written = missed * busy.stored / busy.l2_bytes if busy.l2_bytes else 0.0
-    us = (missed - written) / gpu.read_per_us + written / gpu.written_per_us
-    found = [Bound(start + us * gpu.mhz, "DRAM")]
+    stored = busy.stored / busy.l2_bytes if busy.l2_bytes else 0.0
+    found = [Bound(start + memory_us(moved, stored, gpu) * gpu.mhz, "DRAM")]
     for unit in units(busy, arch):
         if unit.clocks is not None:
             after = tail if unit.name == PRODUCTS else 0.0
@@ -176,14 +186,22 @@ def bound_of(launch: Launch, work: Work, arch: type[Arch], gpu: Gpu, moved: floa
     return Bound(clocks, most.by if clocks <= most.clocks * (1 + WAITS) else "waits of tasks")
 
 
-def kept_of(size: float) -> float:
-    """The part of what a launch moves that the next one finds in L2; `size`: how many times what L2 keeps whole."""
-    low, most = KEPT[0]
-    for high, least in KEPT[1:]:
+def memory_us(moved: float, stored: float, gpu: Gpu) -> float:
+    """The least microseconds of memory for so many bytes, the part `stored` of them written, if the same launch came
+    before: in proportion between one that only reads and one that writes as much."""
+    size, even = moved / gpu.kept, min(1.0, 2 * stored)
+    each = (1 - stored) / gpu.read_per_us + stored / gpu.written_per_us
+    return moved * each * (even * _between(MISSED, size) + (1 - even) * _between(READING, size))
+
+
+def _between(points: Sequence[tuple[float, float]], size: float) -> float:
+    """Of two that were measured, in proportion; outside, of the first or the last."""
+    low, least = points[0]
+    for high, most in points[1:]:
         if size < high:
-            return least + (most - least) * min(1.0, (high - size) / (high - low))
-        low, most = high, least
-    return most
+            return least + (most - least) * max(0.0, size - low) / (high - low)
+        low, least = high, most
+    return least
 
 
 def paced(clocks: Sequence[float], works: Sequence[Work]) -> Pace | None:

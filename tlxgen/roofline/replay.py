@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +22,10 @@ from tlxgen.errors import ReviewError
 
 from .counts import Counts
 from .latencies import latencies
-from .model import FMA, L2, PRODUCTS, Sharing, units
+from .model import L2, PRODUCTS, Sharing, units
 from .trace import Op, Thread, Trace
 
-REGISTERS = "register file"
+REGISTERS, SUMS = "register file", "sums in L2"
 _LEAST = 1e-9  # of a clock
 
 
@@ -174,16 +175,24 @@ class _Replay:
     def _later(self, clocks: float, then: Callable[[], None]) -> None:
         heapq.heappush(self.events, (self.now + clocks, next(self.order), then))
 
+    def _clocks_of_byte(self, sharing: Sharing | None, multiplied: bool) -> float:
+        """Of what L2 gives or takes. `sharing`: of loads, where it is known."""
+        of_all = 1 / self.arch.l2_bytes_per_clock_of_all
+        if sharing is None:
+            return of_all
+        each = sharing.clocks_of_byte()
+        return (min(of_all * sharing.slower(), each) if multiplied else each) + sharing.clocks_of_edges()
+
     def _run(self, sm: _Sm, counts: Counts, then: Callable[[], None], queue: str = "") -> None:
         """Starts a job; one of a queue when those before it have ended."""
         needs = {u.name: u.clocks for u in units(counts, self.arch) if u.clocks}
-        if L2 in needs and self.sharing and queue == "loads" and not sm.multiplied:
-            needs[L2] = counts.l2_bytes * self.sharing.clocks_of_byte()
-        elif L2 in needs:
-            needs[L2] *= self.arch.l2_bytes_per_clock / self.arch.l2_bytes_per_clock_of_all
-            needs[L2] *= self.sharing.slower() if self.sharing and queue == "loads" else 1.0
-
-        if read := self.latencies.reads(needs.get(PRODUCTS, 0.0), needs.get(FMA, 0.0)):
+        if counts.l2_bytes:
+            sharing = self.sharing if queue == "loads" else None
+            needs[L2] = counts.l2_bytes * self._clocks_of_byte(sharing, sm.multiplied)
+        if counts.added and self.latencies.sums < math.inf:
+            needs[SUMS] = counts.added / self.latencies.sums
+        multiply_adds = counts.operands / 3 / self.arch.fma_per_clock
+        if read := self.latencies.reads(needs.get(PRODUCTS, 0.0), multiply_adds):
             needs[REGISTERS] = read
 
         def ended() -> None:
@@ -226,7 +235,15 @@ class _Replay:
         return False
 
     def _fence(self, thread: _Thread, op: Op) -> bool:
-        self._later(self.latencies.fence, lambda: self._go_on(thread))
+        self._later(self.latencies.proxy if op.number else self.latencies.fence, lambda: self._go_on(thread))
+        return False
+
+    def _fetch(self, thread: _Thread, op: Op) -> bool:
+        self._later(self.latencies.word, lambda: self._go_on(thread))
+        return False
+
+    def _release(self, thread: _Thread, op: Op) -> bool:
+        self._later(self.latencies.release, lambda: self._go_on(thread))
         return False
 
     def _wait(self, thread: _Thread, op: Op) -> bool:
@@ -350,7 +367,7 @@ class _Replay:
     def _store(self, thread: _Thread, op: Op) -> bool:
         token = object()
         thread.flying["store"].append(token)
-        read = Counts(smem_bytes=op.counts.smem_bytes, l2_bytes=op.counts.l2_bytes)
+        read = Counts(smem_bytes=op.counts.smem_bytes, l2_bytes=op.counts.l2_bytes, added=op.counts.added)
 
         def landed() -> None:
             self._landed(thread, "store", token)

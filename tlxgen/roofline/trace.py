@@ -22,7 +22,8 @@ from .meter import WGMMA_ROWS, Meter
 Kind = Literal[
     "work",  # of threads
     "reduce",  # the threads that share a row meet
-    "fence",  # of stores into SMEM
+    "fence",  # of stores into SMEM, or of global memory
+    "fetch", "release",  # a word of global memory, for or by which other CTAs wait
     "wait", "arrive",  # of an mbarrier
     "load", "load_wait",  # of asynchronous copies into SMEM, on barriers or in groups
     "product", "commit", "product_wait",  # of the tensor cores
@@ -35,8 +36,8 @@ Kind = Literal[
 @dataclass(frozen=True)
 class Op:
     """An operation. `on` names barriers, each with what arrives there. `number` is the phase that a wait needs, how
-    many operations may still be in flight, how many threads a named barrier counts, how many wgmmas a product is, or
-    whether a reduction sums up."""
+    many operations may still be in flight, how many threads a named barrier counts, how many wgmmas a product is,
+    whether a reduction sums up, or whether a fence is of global memory."""
 
     kind: Kind
     counts: Counts = field(default_factory=Counts)
@@ -70,7 +71,7 @@ class Trace:
 _SYNC = (
     "barrier_wait", "barrier_arrive", "barrier_expect_bytes", "named_barrier_wait", "named_barrier_arrive",
     "cluster_barrier", "cluster_arrive_relaxed", "cluster_wait", "async_dot_wait", "async_descriptor_store_wait",
-    "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit", "fence",
+    "bulk_wait_group", "async_load_commit_group", "async_load_wait_group", "tcgen05_commit", "fence", "atomic_add",
 )  # fmt: skip
 # Results of the ALU that round an element of a left operand to 8 bits and bring it to its place: F2FP, PRMT, LOP3, SHF
 # and SEL in the SASS of forward attention. A F2FP takes as long as a PRMT: beside_products.
@@ -102,13 +103,16 @@ class Tracer(Meter):
         made = getattr(self, f"_{name}", None) if name in _SYNC else self._asynchronous(name, task, arguments, options)
         if callable(made):
             made = made(task, arguments, options)
-        if made is not None:
-            if made.kind == "product_wait":
-                _early(thread.ops, made)
-            else:
-                thread.ops.append(made)
+        done = [made] if made else _told(arguments, options) if name == "inline_asm_elementwise" else []
+        for op in done:
+            if op.kind == "product_wait":
+                _early(thread.ops, op)
+            elif op.kind != "fetch" or [o.kind for o in thread.ops[-1:]] != ["fetch"]:  # who waits asks again and again
+                thread.ops.append(op)
             thread.open = False
-        elif any(self._op.values) and name not in _SYNC:
+        if done:
+            return
+        if any(self._op.values) and name not in _SYNC:
             self._work(thread, name)
 
     def _counted(self, task: Task) -> Counts:
@@ -236,6 +240,12 @@ class Tracer(Meter):
     def _fence(self, task: Task, arguments: Any, options: Any) -> Op:
         return Op("fence")
 
+    def _atomic_add(self, task: Task, arguments: Any, options: Any) -> Op | None:
+        sem = _last(arguments, options, ("pointer", "val", "mask", "sem"))[3]
+        if sem == "acquire":
+            return Op("fetch")
+        return None if sem == "relaxed" else Op("release")
+
     def _async_dot_wait(self, task: Task, arguments: Any, options: Any) -> Op:
         return Op("product_wait", number=int(_last(arguments, options, ("pendings",))[0]))
 
@@ -256,6 +266,20 @@ class Tracer(Meter):
         if pair and cta.rank % 2:
             return None
         return Op("commit", on=self._once([reference.on(c) for c in _pair(cta, pair)]))
+
+
+def _told(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> list[Op]:
+    """What statements of PTX wait for: a word that is acquired, TMA's writes, a fence of global memory."""
+    found = []
+    for statement in str(arguments[0] if arguments else options["asm"]).split(";"):
+        name, *rest = statement.split() or [""]
+        if name.startswith("ld.acquire"):
+            found.append(Op("fetch"))
+        elif name == "cp.async.bulk.wait_group":
+            found.append(Op("store_wait", number=int(rest[0])))
+        elif name == "fence.proxy.async":
+            found.append(Op("fence", number=1))
+    return found
 
 
 def _early(ops: list[Op], wait: Op) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,9 @@ from .ops import OPS
 from .spec import GemmSpec
 
 Shape = tuple[int, ...]
+
+LINE, SECTOR = 128, 32  # bytes of L2
+TMA_BYTES = 16  # what a tile that TMA loads begins at a multiple of
 
 # Square, wide, tall, skinny, few tiles, long K: what a GEMM meets in a model.
 SHAPES: tuple[tuple[int, ...], ...] = (
@@ -142,14 +146,17 @@ def kernel_of(plan: Plan) -> Kernel:
 
 
 def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
-    """Tiles of C, one a CTA, in whole clusters; tiles of K of all of them, and of one. None where CTAs share a K."""
+    """Tiles of C, one a CTA, in whole clusters; tiles of K of all of them, and of one.
+
+    None where CTAs share a K, and where threads copy what is multiplied: how long that takes is not known.
+    """
     return None if cast(GemmFacts, plan.facts).groups else whole(plan, shape)
 
 
 def whole(plan: Plan, shape: Shape, products: int = 1) -> tuple[int, int, int] | None:
     """The same of so many products of a shape."""
     facts, size = cast(GemmFacts, plan.facts), _sizes(plan)
-    if facts.tail or facts.cluster_k > 1 or size.get("SPLIT_K", 1) > 1:
+    if facts.tail or facts.pointers or facts.cluster_k > 1 or size.get("SPLIT_K", 1) > 1:
         return None
     m, n, k = shape
     rows = math.ceil(m / (size["BLOCK_M"] * facts.cluster_m)) * facts.cluster_m
@@ -158,9 +165,10 @@ def whole(plan: Plan, shape: Shape, products: int = 1) -> tuple[int, int, int] |
     return tiles, tiles * rounds, rounds
 
 
-def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
-    """Of what tiles of C load, the part that is different among so many that follow each other; and the part of the
-    tiles that load something that L2 of so many bytes does not have.
+def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float, float, float]:
+    """Of what tiles of C load, the part that is different among so many that follow each other; the part of the tiles
+    that load something that L2 of so many bytes does not have; and the parts of their rows that begin amid a line of
+    L2, and amid a sector.
 
     That is A for the first tiles of a group of tile rows, as many as run at a time, and B for the first group, and for
     the others what of it has been replaced, which has the room that a group's rows of A leave.
@@ -173,7 +181,23 @@ def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
     kept, groups = _kept(b / max(1.0, l2 - a * group / rows)), math.ceil(rows / group)
     old_a, old_b = 1 - min(1.0, MEASURED.sms / (group * columns)), kept * (groups - 1) / groups
     down = min(group, sms)
-    return (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide)), 1 - old_a * old_b
+    apart = (down * high + math.ceil(sms / down) * wide) / (sms * (high + wide))
+    return apart, 1 - old_a * old_b, *_amid(facts, shape, (high, wide))
+
+
+def _amid(facts: GemmFacts, shape: Shape, tile: tuple[int, int]) -> tuple[float, float]:
+    """The parts of the rows of tiles that begin amid a line of 128 bytes, and amid a sector of 32. Rows of a matrix
+    follow each other; those of groups begin at any 16 bytes, the least that TMA can load from."""
+    vary = facts.groups.vary if facts.groups else ""
+    begin = []
+    for factor, across in zip(facts.operands, "mn", strict=True):
+        along = "k" if factor.k_major else across
+        pitch = shape["mnk".index(along)] * factor.k_bytes
+        begin.append(math.gcd(int(pitch), TMA_BYTES if along == vary else LINE))
+    parts = [[1 - min(every, size) / size for every in begin] for size in (LINE, SECTOR)]
+    weights = [extent * factor.k_bytes for extent, factor in zip(tile, facts.operands, strict=True)]
+    line, sector = (sum(map(operator.mul, part, weights)) / sum(weights) for part in parts)
+    return line, sector
 
 
 def _kept(size: float) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from tlxgen.families.gemm import cost as gemm
-from tlxgen.families.gemm.facts import GemmFacts
 from tlxgen.plan import Plan
 
 Shape = tuple[int, ...]
@@ -42,28 +41,3 @@ def estimate(plan: Plan, sms: int) -> Callable[[Shape], float]:
         return alone((g * -(-m // block_m) * block_m, n, k))
 
     return clocks
-
-
-def work(plan: Plan, shape: Shape) -> tuple[int, int, int] | None:
-    """Tiles of C of all groups, as many as there are at the least; tiles of K of all of them, and of one.
-
-    None where CTAs share a K, and where problems draw how much there is of all groups.
-    """
-    groups = cast(GemmFacts, plan.facts).groups
-    assert groups
-    g, m, n, k = shape
-    if groups.given == "masked_m":
-        return None
-    if groups.vary in ("m", "n"):  # one after the other, in tiles that are full
-        return gemm.whole(plan, (g * m, n, k) if groups.vary == "m" else (m, g * n, k))
-    return gemm.whole(plan, (m, n, k), g)
-
-
-def probes(plan: Plan, shape: Shape) -> tuple[Shape, ...]:
-    """Those of gemm, as one group."""
-    return tuple((1, *probe) for probe in gemm.probes(plan, shape[1:]))
-
-
-def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float]:
-    """That of gemm of one group, since no two groups load the same."""
-    return gemm.sharing(plan, shape[1:], sms, l2)
