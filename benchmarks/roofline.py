@@ -109,7 +109,7 @@ class Predictor:
         probed = self._probed[key]
         if probed is None:
             return None
-        bound = predicted(kernels.family, variant, probed.at(row.shape), row.shape, GPUS["sm90"])
+        bound = predicted(kernels.family, variant, probed.at(row.shape, GPUS["sm90"].sms), row.shape, GPUS["sm90"])
         return bound.clocks, bound.by
 
     def _config(self, spec: Path, structure: Structure, constants: dict[str, int]) -> int | None:

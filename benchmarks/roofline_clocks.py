@@ -251,8 +251,8 @@ def predicted_rows(spec: str, name: str, shape: tuple[int, ...]) -> list[dict[st
         for config, variant in enumerate(structure.variants):
             probed = measure(working.path(name), kernels.family, variant, config, shape)
             if probed:
-                bound = predicted(kernels.family, variant, probed.at(shape), shape, GPU)
-                others = predicted(kernels.family, variant, probed.at(shape), shape, GPU._replace(mhz=1))
+                bound = predicted(kernels.family, variant, probed.at(shape, GPU.sms), shape, GPU)
+                others = predicted(kernels.family, variant, probed.at(shape, GPU.sms), shape, GPU._replace(mhz=1))
                 row = {"spec": spec, "structure": name, "shape": shape, "config": config, "values": variant.label}
                 rows.append(row | {"predicted": round(bound.clocks), "others": round(others.clocks), "by": bound.by})
                 print(rows[-1], flush=True)

@@ -7,7 +7,7 @@ import pytest
 from tlxgen.arch import Sm90
 from tlxgen.errors import ReviewError
 from tlxgen.roofline import GPC, Counts, Pace, Sharing, Work
-from tlxgen.roofline.latencies import latencies, while_products_run
+from tlxgen.roofline.latencies import FEW, latencies, while_products_run
 from tlxgen.roofline.model import ALIKE, AMID_LINE, AMID_SECTOR, APART, ORDER, USUAL, paced
 from tlxgen.roofline.replay import replay
 from tlxgen.roofline.trace import Op, Thread, Trace
@@ -69,6 +69,11 @@ def test_what_sms_load_alike_comes_sooner_until_they_multiply() -> None:
     of_all = 9100 / Sm90.l2_bytes_per_clock_of_all
     assert usual - alike == pytest.approx(of_all * (1 + ORDER * (0.5 - USUAL)) - 9100 / ALIKE)
     assert each - usual == pytest.approx(of_all * ORDER / 2)
+
+
+def test_loads_come_sooner_where_some_sms_have_none() -> None:
+    made = trace([load("full", 100), arrive("full", 8), wait("full", 1)], full=1)
+    assert replay(made, Sm90).clocks - replay(made, Sm90, few=True).clocks == pytest.approx(LOAD * (1 - FEW))
 
 
 def test_rows_that_begin_amid_lines_and_sectors_take_longer() -> None:

@@ -51,7 +51,7 @@ def rendered(spec: str, structure: str) -> Iterator[tuple[Kernels, Structure, Pa
 def counted(spec: str, structure: str, shape: tuple[int, ...]) -> list[Launch]:
     with rendered(spec, structure) as (kernels, one, path):
         probed = measure(path, kernels.family, one.variants[0], 0, shape)
-        return probed.at(shape) if probed else []
+        return probed.at(shape, H200.sms) if probed else []
 
 
 GEMM = ("hopper_gemm", "hopper_gemm_cooperative", (4096, 4096, 4096))
@@ -355,7 +355,7 @@ def test_ctas_of_a_cluster_go_at_the_pace_of_one() -> None:
     with rendered("hopper_gemm_cluster", "hopper_gemm_cluster_m2_cooperative_leader") as (kernels, one, path):
         probed = measure(path, kernels.family, one.variants[0], 0, (4096, 4096, 4096))
     assert probed
-    pace = probed.at((4096, 4096, 4096))[0].pace
+    pace = probed.at((4096, 4096, 4096), H200.sms)[0].pace
     assert pace and 512 <= pace.round < 700
 
 

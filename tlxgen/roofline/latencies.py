@@ -11,6 +11,7 @@ from tlxgen.arch import Arch
 # Part of the time that the tensor cores of an SM multiply while one warpgroup waits for each of its products, beside
 # which Arch.beside_products was measured: 256 clocks of 349.
 MULTIPLIES = 0.73
+FEW = 0.9  # of the time that loads take where every SM loads, where some do not: load_latency
 
 
 @dataclass(frozen=True)

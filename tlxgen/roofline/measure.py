@@ -37,18 +37,20 @@ class Probed:
     operations were traced on each of them."""
 
     plan: Plan
+    work: Callable[[Plan, Shape], tuple[int, int, int]]  # of the family
     sharing: Callable[[Plan, Shape, int, int], tuple[float, ...]] | None  # of the family
     launches: tuple[Launch, ...]
     traces: tuple[Trace, ...]
     works: tuple[Work, ...]
 
-    def at(self, shape: Shape) -> list[Launch]:
-        """The launches of a problem, the first one with the pace of its tasks, where that is known."""
+    def at(self, shape: Shape, sms: int) -> list[Launch]:
+        """The launches of a problem on so many SMs, the first one with the pace of its tasks, where that is known."""
         if len(self.traces) < 3:
             return list(self.launches)
         plan = self.plan
         sharing = Sharing(*self.sharing(plan, shape, GPC, plan.arch.l2_bytes)) if self.sharing else None
-        clocks = [replay(trace, plan.arch, _resident(plan), sharing).clocks for trace in self.traces]
+        few = self.work(plan, shape)[0] < sms
+        clocks = [replay(trace, plan.arch, _resident(plan), sharing, few).clocks for trace in self.traces]
         ctas = math.prod(plan.cluster)  # of a cluster, with an SM each, share the work
         works = [Work(work.items // ctas, work.rounds // ctas, work.longest) for work in self.works]
         return [replace(self.launches[0], pace=paced(clocks, works)), *self.launches[1:]]
@@ -73,7 +75,7 @@ def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Sh
         each, item = (Counts(*(_clean(v) for v in part.values)) for part in parts)
         made.append(Launch(ran[0][number][0].kernel, each, item))
     traces = tuple(one[order[0]][1] for one in ran)
-    return Probed(plan, getattr(cost, "sharing", None), tuple(made), traces, works)
+    return Probed(plan, cost.work, getattr(cost, "sharing", None), tuple(made), traces, works)
 
 
 def _resident(plan: Plan) -> int:

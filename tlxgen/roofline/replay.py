@@ -21,7 +21,7 @@ from tlxgen.arch import Arch
 from tlxgen.errors import ReviewError
 
 from .counts import Counts
-from .latencies import latencies
+from .latencies import FEW, latencies
 from .model import L2, PRODUCTS, Sharing, units
 from .trace import Op, Thread, Trace
 
@@ -99,21 +99,25 @@ class _Thread:
         return self.groups if kind == "load" else self.flying[kind]
 
 
-def replay(trace: Trace, arch: type[Arch], resident: int = 1, sharing: Sharing | None = None) -> Times:
+def replay(
+    trace: Trace, arch: type[Arch], resident: int = 1, sharing: Sharing | None = None, few: bool = False
+) -> Times:
     """The times of a launch whose clusters run one after the other, `resident` at a time.
 
-    CTAs of a cluster are on an SM each. `sharing` tells how they load in the launch that is meant.
+    CTAs of a cluster are on an SM each. `sharing` tells how they load in the launch that is meant, `few` that there are
+    SMs without work.
 
     Raises ReviewError where a task waits for what no operation of the trace does.
     """
-    return _Replay(trace, arch, resident, sharing).run()
+    return _Replay(trace, arch, resident, sharing, few).run()
 
 
 class _Replay:
-    def __init__(self, trace: Trace, arch: type[Arch], resident: int, sharing: Sharing | None) -> None:
+    def __init__(self, trace: Trace, arch: type[Arch], resident: int, sharing: Sharing | None, few: bool) -> None:
         self.arch, self.now, self.sharing = arch, 0.0, sharing
         missed = sharing.missed if sharing else 0.0
         self.latencies = latencies(arch)
+        self.sooner = FEW if few else 1.0
         self.missed = missed * self.latencies.missed
         self.sms: dict[int, _Sm] = defaultdict(_Sm)
         self.barriers = {key: _Barrier(count) for key, count in trace.counts.items()}
@@ -345,7 +349,7 @@ class _Replay:
         if not op.on:
             thread.copies.add(token)
         thread.sm.loading += op.counts.l2_bytes
-        latency = self.latencies.of_load(thread.sm.loading) + self.missed
+        latency = self.latencies.of_load(thread.sm.loading) * self.sooner + self.missed
 
         def landed() -> None:
             thread.sm.loading -= op.counts.l2_bytes

@@ -91,8 +91,8 @@ def of_structure(
             probed = measure(path, family, variant, config, shapes[0])
             if probed is None:
                 return None
-            bounds = {shape: predicted(family, variant, probed.at(shape), shape, gpu) for shape in taken}
-            return Roofline(structure, variant, tuple(probed.at(shapes[0])), bounds)
+            bounds = {shape: predicted(family, variant, probed.at(shape, gpu.sms), shape, gpu) for shape in taken}
+            return Roofline(structure, variant, tuple(probed.at(shapes[0], gpu.sms)), bounds)
     return None
 
 
