@@ -48,7 +48,7 @@ def check(tensor, name, shape, dtypes, device, wants=""):
     Where one number is expected, shape (), a tensor of any rank that holds one will do.
     """
     tensor_of(tensor, name)
-    if tuple(tensor.shape) != shape and not (shape == () and tensor.numel() == 1):
+    if tensor.shape != shape and not (shape == () and tensor.numel() == 1):
         raise ValueError(f"{name}: shape {tuple(tensor.shape)}, expected {tuple(shape)}")
     if tensor.dtype not in dtypes:
         raise TypeError(f"{name}: {tensor.dtype}, expected {' or '.join(map(str, dtypes))}")
@@ -183,18 +183,25 @@ class Described(NamedTuple):
     round_f32_to_tf32: bool = False
 
 
+_described = functools.partial(tuple.__new__, Described)  # all of its fields in a tuple: in half the time
+
+
 def describe(tensor, name, box, remedy="", turned=""):
     """`tensor`, whose last dimension is contiguous, as TMA addresses it for copies of `box` elements.
 
     Raises ValueError naming the argument, the stride, the rule and a call that gives what TMA can address: `remedy`, of
     one that lies in another order. `turned`: ".T", say, if `tensor` is that of the argument.
     """
-    size, strides, last = tensor.element_size(), [], tensor.shape[-1]
-    if last > 1 and tensor.stride(-1) != 1:
+    size, extents, strides = tensor.element_size(), [*tensor.shape], [*tensor.stride()]
+    last = extents[-1]
+    if last > 1 and strides[-1] != 1:
         remedy = remedy or f"; {name}.contiguous() has it"
-        raise ValueError(f"{name}: stride {tensor.stride(-1)} where TMA needs 1{remedy}")
-    for axis, (extent, stride) in enumerate(zip(tensor.shape[:-1], tensor.stride()[:-1], strict=True)):
-        if extent > 1 and (stride <= 0 or stride * size % 16):
+        raise ValueError(f"{name}: stride {strides[-1]} where TMA needs 1{remedy}")
+    strides[-1] = 1
+    for axis, stride in enumerate(strides[:-1]):
+        if extents[axis] <= 1:
+            strides[axis] = cdiv(last * size, 16) * 16 // size
+        elif stride <= 0 or stride * size % 16:
             fill = -last % (16 // size)
             rows = f"torch.nn.functional.pad({name}{turned}, (0, {fill}))[..., :{last}]"
             remedy = rows if fill else f"{name}{turned}.clone(memory_format=torch.contiguous_format)"
@@ -202,13 +209,12 @@ def describe(tensor, name, box, remedy="", turned=""):
                 f"{name}: stride of {stride} elements along dimension {axis} is {stride * size} bytes; "
                 f"TMA needs a positive multiple of 16; {remedy}{turned} has such strides"
             )
-        strides.append(stride if extent > 1 else cdiv(last * size, 16) * 16 // size)
     if tensor.data_ptr() % 16:
         raise ValueError(
             f"{name}: data_ptr() is {tensor.data_ptr() % 16} bytes past a multiple of 16; TMA needs one; "
             f"{name}.clone() has one"
         )
-    return Described(tensor, [*tensor.shape], [*strides, 1], [*box])
+    return _described((tensor, extents, strides, [*box], "zero", False))
 
 
 def copied_at_once(rows, name, remedy):
@@ -460,25 +466,20 @@ class Launch:
     def __init__(self, kernel, grid, descriptors, addresses, constants, options):
         self.kernel, self.grid, self.constants, self.options = kernel, grid, constants, options
         self.described = descriptors
-        self.addressed = [(a, _whole) if isinstance(a, str) else a for a in addresses]
+        self.addressed = [(a, _whole) if type(a) is str else a for a in addresses]
         self.encoded = [{} for _ in descriptors]  # by address: tensors of one layout at one address have one descriptor
         self.ready = {}  # descriptors for the first launch, by their place, of tensors that were looked at before
         self.fixed = None  # all that Triton's launcher is told but grid, stream and arguments
 
     def arguments(self, tensors):
         """What Triton is told of these tensors. Raises ValueError for one that TMA cannot address."""
-        ready, self.ready = self.ready, {}
-        described = [
-            ready[i] if i in ready and ready[i].base.data_ptr() == tensors[name].data_ptr() else view(tensors[name])
-            for i, (name, view) in enumerate(self.described)
-        ]
-        return *described, *(part(tensors[name]) for name, part in self.addressed), *self.constants
-
-    def refuse_unaddressable(self, tensors):
-        """Raises ValueError for one of these tensors by name that TMA cannot address; one that is None may be any."""
+        ready, self.ready, found = self.ready, {}, []
         for i, (name, view) in enumerate(self.described):
-            if tensors.get(name) is not None:
-                self.ready[i] = view(tensors[name])
+            known, tensor = ready.get(i), tensors[name]
+            found.append(known if known and known.base.data_ptr() == tensor.data_ptr() else view(tensor))
+        for name, part in self.addressed:
+            found.append(part(tensors[name]))
+        return *found, *self.constants
 
     def by_triton(self, arguments, varying):
         """Launches as anyone would, and keeps what Triton found out: the kernel, and how it is launched.
@@ -489,13 +490,12 @@ class Launch:
         known = self.compiled_before.get(key)
         if known is not None and not getattr(knobs.runtime.launch_enter_hook, "calls", True):
             _, self.compiled, self.meta, self.fixed = known
-            described, flat = arguments[: len(self.meta)], []
-            for one, meta in zip(described, self.meta, strict=True):
+            active, count, flat = driver.active, len(self.meta), []
+            for one, meta in zip(arguments, self.meta, strict=False):  # descriptors come first
                 flat += make_tensordesc_arg(one, meta, None)
-            addressed = arguments[len(described) : len(described) + len(self.addressed)]
-            flat += [*map(data_ptr, addressed), *self.constants, *varying]
-            stream = driver.active.get_current_stream(driver.active.get_current_device())
-            driver.active.utils.launch(*self.grid, stream, *self.fixed, flat)
+            flat += map(data_ptr, arguments[count : count + len(self.addressed)])
+            stream = active.get_current_stream(active.get_current_device())
+            active.utils.launch(*self.grid, stream, *self.fixed, [*flat, *self.constants, *varying])
             return
         asked = [TensorDescriptor(*x[:4]) if isinstance(x, Described) else x for x in arguments]
         compiled = self.kernel[self.grid](*asked, *varying, **self.options)
@@ -512,14 +512,21 @@ class Launch:
 
     def kind(self, arguments):
         """All that Triton compiles different code for: of a number its type, whether it is 1, and a multiple of 16."""
-        found = [id(self.kernel), *self.options.items()]
+        found = [id(self.kernel), *self.options, *self.options.values()]
         for x in arguments:
             if type(x) is int:
-                found.append((x == 1, x % 16 == 0, -(2**31) <= x < 2**31, x < 2**63))
+                if 1 < x < 2**31:  # as nearly all are
+                    found.append(32 if x & 15 else -32)
+                else:
+                    bits = 32 if -(2**31) <= x < 2**31 else 64 if x < 2**63 else 65
+                    found.append("one" if x == 1 else bits if x & 15 else -bits)
+            elif type(x) is Described:
+                tensor, _, _, box, *_ = x
+                found += tensor.dtype, tensor.get_device(), *box
             elif isinstance(x, torch.Tensor):
-                found += [x.dtype, x.get_device(), not x.data_ptr() % 16]
-            elif hasattr(x, "block_shape"):  # Described, or Triton's own of sequences one after the other
-                found += [x.base.dtype, x.base.get_device(), *x.block_shape]
+                found += x.dtype, x.get_device(), x.data_ptr() % 16 == 0
+            elif hasattr(x, "block_shape"):  # Triton's own, of sequences one after the other
+                found += x.base.dtype, x.base.get_device(), *x.block_shape
             else:
                 found.append(float if isinstance(x, float) else x)
         return tuple(found)
@@ -582,6 +589,7 @@ def prepared(prepare, tensors, **others):
     if not hasattr(call, "by_alignment"):  # no Call, but a function that calls with other operands: for a K of 0, zeros
         return call
     call.prepare, call.names = functools.partial(prepare, **others), [*tensors]
+    call.thread = threading.get_ident()
     call.by_alignment[call.alignment(tensors.values())] = call
     return call
 
@@ -597,14 +605,13 @@ class Call:
 
     def __init__(self, device, tensors, results, made, launches, *, workspace=None, instead=None, owner=None):
         self.device, self.index, self.owner, self.instead = device, device.index, owner, instead
-        self.tensors = [*tensors, *(name for name in made if name not in tensors)]
-        self.likes = [(self.tensors.index(name), *_like(tensor)) for name, tensor in made.items()]
-        self.made, self.returned = {*made}, [*results]
-        self.results = operator.itemgetter(*map(self.tensors.index, results))
-        self.given = [name for name in results if name not in made]  # written, and somebody else's memory
+        self.tensors, self.results, self.given, places = _order((*tensors,), (*results,), (*made,))
+        self.likes = [(i, *_like(tensor)) for i, tensor in zip(places, made.values(), strict=True)]
+        self.made, self.returned = {*made}, results
+        self.fresh = made  # for the first call, in the thread that has prepared it: that allocates in the same stream
         self.launches, self.workspace, self.known = launches, workspace, {}
         self.spaces = {}  # by stream: its workspace, which stays where it is
-        self.prepare, self.by_alignment = None, {}  # see `prepared`
+        self.prepare, self.by_alignment, self.thread = None, {}, None  # see `prepared`
         self.one_of_several = several_devices()
         self.hook = self  # that of Triton's profilers, once launches need Triton no more: not while they use it
 
@@ -649,7 +656,7 @@ class Call:
         joined, row = ", ".join(names), size + -size % (16 // dtype.itemsize)
         likes[joined] = ((len(names), *shape), (row, *stride), dtype), None
         self.tensors = [*(name for name in self.tensors if name not in names), joined]
-        self.returned = [*(name for name in self.returned if name not in names), joined]
+        self.returned = (*(name for name in self.returned if name not in names), joined)
         self.likes = [(self.tensors.index(name), *like) for name, like in likes.items() if name not in names]
         self.made = self.made.difference(names) | {joined}
         self.results = operator.itemgetter(*map(self.tensors.index, self.returned))
@@ -661,13 +668,16 @@ class Call:
         return self
 
     def refuse_unaddressable(self, tensors):
-        """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address."""
+        """Raises ValueError, before anything is launched, for one of these tensors by name that TMA cannot address; one
+        that is None may be any."""
         for launch in self.launches:
-            launch.refuse_unaddressable(tensors)
+            for i, (name, view) in enumerate(launch.described):
+                if (tensor := tensors.get(name)) is not None:
+                    launch.ready[i] = view(tensor)
 
     def alignment(self, tensors):
         """Of each tensor that was passed, or is made, how far it begins behind a multiple of 16 bytes."""
-        return tuple(0 if tensor is None else tensor.data_ptr() % 16 for tensor in tensors)
+        return tuple([0 if tensor is None else tensor.data_ptr() % 16 for tensor in tensors])
 
     def _for_these(self, tensors):
         """The call for tensors of this alignment, by which configs are picked, kernels compiled: this or another."""
@@ -683,10 +693,13 @@ class Call:
 
     def _by_triton(self, tensors, varying):
         """Launches through Triton, and at first asks it how to do without."""
-        tensors = [*tensors, *(None for _ in self.tensors[len(tensors) :])]
+        tensors = [*tensors, *[None] * (len(self.tensors) - len(tensors))]
+        fresh, self.fresh = self.fresh if self.thread == threading.get_ident() else {}, {}
         for i, like, view in self.likes:
             if tensors[i] is None:
-                tensors[i] = _maker(functools.partial(_empty, self.device), like, view)()
+                tensors[i] = fresh.pop(self.tensors[i], None)
+                if type(tensors[i]) is not torch.Tensor:  # nor one of a class that arguments have
+                    tensors[i] = _maker(functools.partial(_empty, self.device), like, view)()
         if self.workspace is not None:
             tensors += workspace(self.device, *self.workspace)
         call = self._for_these(tensors)
@@ -704,11 +717,12 @@ class Call:
             self.instead(*tensors)
         for launch, told in zip(self.launches, arguments, strict=True):
             launch.by_triton(told, varying)
-        if empty_cuda and self.launches and all(launch.fixed is not None for launch in self.launches):
-            self.launch, self.stream = driver.active.utils.launch, driver.active.get_current_stream
+        if empty_cuda and self.launches and None not in [launch.fixed for launch in self.launches]:
+            active, hook = driver.active, knobs.runtime.launch_enter_hook
+            self.launch, self.stream = active.utils.launch, active.get_current_stream
             self.makers = [(i, _maker(empty_cuda, like, view)) for i, like, view in self.likes]
-            if hasattr(knobs.runtime.launch_enter_hook, "calls"):
-                self.hook = knobs.runtime.launch_enter_hook  # last: another thread looks at this
+            if hasattr(hook, "calls"):
+                self.hook = hook  # last: another thread looks at this
 
     def _named(self, tensors):
         """The tensors by name. Raises ValueError where a result that was given shares memory with another of them.
@@ -731,9 +745,18 @@ class Call:
         return keep(self.known, key, [launch.tell(key[0], named) for launch in self.launches])
 
 
+@functools.cache
+def _order(tensors, results, made):
+    """Names of a call's tensors, what takes its results, those of them that are given, and places of those made."""
+    names = [*dict.fromkeys(tensors + made)]
+    given = [name for name in results if name not in made]  # written, and somebody else's memory
+    return names, operator.itemgetter(*map(names.index, results)), given, [*map(names.index, made)]
+
+
 def missing(names, made, given):
     """Of results like `made`, those that nobody gave, by name."""
-    made = made if isinstance(made, tuple) else (made,)
+    if not isinstance(made, tuple):
+        return {names[0]: made} if given[0] is None else {}
     return {name: tensor for name, tensor, one in zip(names, made, given, strict=True) if one is None}
 
 
@@ -745,7 +768,10 @@ def _like(tensor):
     """How to allocate a tensor like this one: what to ask for, and the view of it where more lies behind its rows."""
     shape, stride, dtype = tuple(tensor.shape), tensor.stride(), tensor.dtype
     whole = tensor.untyped_storage().nbytes() // tensor.element_size()
-    if whole <= sum((extent - 1) * step for extent, step in zip(shape, stride, strict=True)) + 1:
+    used = math.prod(shape)
+    if whole != used:
+        used = sum((extent - 1) * step for extent, step in zip(shape, stride, strict=True)) + 1
+    if whole <= used:
         return (shape, stride, dtype), None
     return ((whole,), (1,), dtype), (shape, stride)
 

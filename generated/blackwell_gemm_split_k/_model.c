@@ -4,6 +4,15 @@
 
 typedef long long Count;
 
+/* Kernels, and what estimates of any shape need: what a row costs, by its pitch, and the network that corrects them. */
+typedef struct {
+    const Kernel *kernels;
+    Count count;
+    const double *costs;
+    const Count *widths; /* how many inputs, and units of each layer; no inputs where there is none */
+    const double *weights;
+} Kernels;
+
 enum { WHOLE, HELPED, SPLIT, LAST, EACH }; /* tails, in the order of model.py's TAILS */
 
 typedef struct {
@@ -112,8 +121,8 @@ typedef struct {
     Count whole, parts, slots; /* as in model.py's `Cut` */
 } Cut;
 
-/* Clocks of tiles the last of which may be cut into parts along K, and how they are best cut. */
-static double shared_out(const Kernel *x, const Problem *p, Count rows, Cut *chosen) {
+/* Clocks of tiles the last of which may be cut into parts along K, and how they are best cut, if into less than `limit`. */
+static double shared_out(const Kernel *x, const Problem *p, Count rows, double limit, Cut *chosen) {
     Count ctas = (Count)x->ctas, tiles = p->tiles_m * p->tiles_n, full = tiles / ctas;
     double whole_tile = p->slots * slot_of(x, p, least(tiles, ctas), 1) + x->between;
     double best = over(tiles, ctas) * whole_tile;
@@ -127,8 +136,10 @@ static double shared_out(const Kernel *x, const Problem *p, Count rows, Cut *cho
             if (parts <= 1) continue;
             Count trips = over(cut * parts, ctas);
             double clocks = whole / ctas * whole_tile + trips * (x->between + x->sums);
+            double multiplying = trips * part * x->fastest;
+            if (clocks + multiplying >= (best < limit ? best : limit)) continue;
             clocks += x->mark + stripes(x, rows, parts, trips) * x->stripe;
-            if (clocks + trips * part * x->fastest < best) {
+            if (clocks + multiplying < best) {
                 clocks += trips * part * slot_of(x, p, least(cut * parts, ctas), parts);
                 if (clocks < best) best = clocks, *chosen = (Cut){whole, parts, part};
             }
@@ -167,16 +178,23 @@ typedef struct {
     Cut cut;
 } Launch;
 
-/* With `rough`, it takes as long at least. */
-static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, int rough) {
+/* Clocks that take so many microseconds, in `busy` of which tensor cores have products. */
+static double clocks_of(const Kernel *x, double us, double busy) {
+    double clocks = (us - x->fixed) * x->mhz / x->longer, slowed = clocks - 4 * x->throttle * busy;
+    return slowed > 0 ? (clocks + sqrt(clocks * slowed)) / 2 * (1 + 1e-9) : 0;
+}
+
+/* With `rough`, it takes as long at least, if less than `limit`: else any time beyond that. */
+static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, int rough, double limit) {
     Launch made = {.p = problem(x, m, n, k, a_cost, b_cost)};
     const Problem *p = &made.p;
     made.p.rough = rough;
     Count ctas = (Count)x->ctas, parts = (Count)x->parts, tiles = p->tiles_m * p->tiles_n, items = tiles * parts;
-    double total;
+    double total, busy = items * p->slots * x->ideal / ctas;
     made.cut = (Cut){tiles, 1, p->slots};
     if ((Count)x->tail >= LAST) {
-        total = shared_out(x, p, m, &made.cut);
+        double most = limit < HUGE_VAL ? clocks_of(x, limit, busy) - (x->around - x->between) : HUGE_VAL;
+        total = shared_out(x, p, m, most, &made.cut);
     } else {
         Count rounds = items / ctas, left = items % ctas;
         total = rounds ? rounds * (p->slots * slot_of(x, p, ctas, parts) + x->between) : 0;
@@ -184,7 +202,6 @@ static Launch launch(const Kernel *x, Count m, Count n, Count k, double a_cost, 
     }
     total += x->around - x->between;
     if (x->split > 1) total += (Count)x->sum * p->m * p->n * (parts + 1) / (ctas * x->l2 / 2);
-    double busy = items * p->slots * x->ideal / ctas;
     made.busy = busy / total;
     made.us = total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed;
     return made;
@@ -211,33 +228,47 @@ static double bound(const Kernel *x, Count m, Count n, Count k) {
     return (total * x->longer / (x->mhz * (1 - x->throttle * busy / total)) + x->fixed) * (1 - 1e-9);
 }
 
-/* How the tiles of a shape are cut, of a kernel whose tail is LAST or EACH. */
-void cut(const Kernel *x, Count m, Count n, Count k, double a_cost, double b_cost, Cut *made) {
-    Problem p = problem(x, m, n, k, a_cost, b_cost);
-    shared_out(x, &p, m, made);
+/* How the tiles of a shape are cut, of a kernel whose tail is LAST or EACH: the first of these. */
+void cut(const Kernels *of, Count m, Count n, Count k, Count a_pitch, Count b_pitch, Cut *made) {
+    Problem p = problem(of->kernels, m, n, k, of->costs[a_pitch], of->costs[b_pitch]);
+    shared_out(of->kernels, &p, m, HUGE_VAL, made);
 }
 
-/* Microseconds of each of `count` kernels; infinite for those that are needless. */
-void times(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost, double *made) {
-    for (Count i = 0; i < count; i++)
-        made[i] = needless(x + i, m, n) ? HUGE_VAL : launch(x + i, m, n, k, a_cost, b_cost, 0).us;
+/* Microseconds of each kernel; infinite for those that are needless. */
+void times(const Kernels *of, Count m, Count n, Count k, Count a_pitch, Count b_pitch, double *made) {
+    for (const Kernel *x = of->kernels; x < of->kernels + of->count; x++)
+        *made++ = needless(x, m, n) ? HUGE_VAL : launch(x, m, n, k, of->costs[a_pitch], of->costs[b_pitch], 0, HUGE_VAL).us;
 }
 
-enum { INPUTS = 128 }; /* of a network at most, and units of a layer */
+enum { INPUTS = 128, UNITS = 24 }; /* of a network at most, and units of a layer; of these, what registers hold */
+
+/* Sums of `some` units of a layer, which has `units`. */
+static inline void layer(const double *weights, Count units, Count some, const double *values, Count inputs,
+                         double *made) {
+    double sums[UNITS];
+    for (Count unit = 0; unit < some; unit++) sums[unit] = weights[unit];
+    for (Count i = 0; i < inputs; i++) {
+        weights += units;
+        for (Count unit = 0; unit < some; unit++) sums[unit] += weights[unit] * values[i];
+    }
+    for (Count unit = 0; unit < some; unit++) made[unit] = sums[unit];
+}
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default"))) /* registers of four numbers, where there are such */
+#else
+#define WIDE
+#endif
 
 /* Logarithms of time over estimate that were learned: a network of rectified linear units. */
-static double correction(const Count *widths, const double *restrict weights, double *restrict values) {
+WIDE static double correction(const Count *widths, const double *weights, double *values) {
     double made[INPUTS];
     for (; widths[1]; widths++) {
-        Count units = widths[1];
-        for (Count unit = 0; unit < units; unit++) made[unit] = weights[unit];
-        weights += units;
-        for (Count i = 0; i < widths[0]; i++, weights += units) {
-            double value = values[i];
-            if (value)
-                for (Count unit = 0; unit < units; unit++) made[unit] += weights[unit] * value;
-        }
-        for (Count unit = 0; unit < units; unit++) values[unit] = made[unit] > 0 || units == 1 ? made[unit] : 0;
+        Count inputs = widths[0], units = widths[1], unit = 0;
+        for (; unit + UNITS <= units; unit += UNITS) layer(weights + unit, units, UNITS, values, inputs, made + unit);
+        for (; unit < units; unit++) layer(weights + unit, units, 1, values, inputs, made + unit);
+        weights += (inputs + 1) * units;
+        for (unit = 0; unit < units; unit++) values[unit] = made[unit] > 0 || units == 1 ? made[unit] : 0;
     }
     return values[0];
 }
@@ -273,6 +304,12 @@ typedef struct {
     Launch of;
 } Likely;
 
+/* A kernel, and microseconds that it takes at least. */
+typedef struct {
+    Count index;
+    double us;
+} Bound;
+
 /* Puts a kernel among the `known` fastest, from the fastest on, those of one time by their index. */
 static void insert(Likely *fastest, Count known, Likely made) {
     for (; known > 0; known--) {
@@ -284,39 +321,53 @@ static void insert(Likely *fastest, Count known, Likely made) {
 }
 
 /* The first of the kernels that are expected to take least, by estimates of those that may be it, which are corrected
-   if there is a network. By their bounds, most kernels are passed over; the rest come from the least bound on. */
-Count least_of(const Kernel *x, Count count, Count m, Count n, Count k, double a_cost, double b_cost,
-               const Count *widths, const double *weights) {
-    Count room = widths[0] ? (Count)x->most_likely : 1, known = 0, left = 0, next = 0, others[count];
-    double bounds[count], likely = widths[0] ? x->likely : 1, limit = HUGE_VAL;
+   if there is a network. By their bounds, most kernels are passed over. The others get closer bounds, wave by wave from
+   the least bound on, and those that are still likely an estimate. */
+Count least_of(const Kernels *of, Count m, Count n, Count k, Count a_pitch, Count b_pitch) {
+    const Kernel *x = of->kernels;
+    const Count *widths = of->widths;
+    Count room = widths[0] ? (Count)x->most_likely : 1, known = 0, left = 0, likely = 0;
+    double a_cost = of->costs[a_pitch], b_cost = of->costs[b_pitch], factor = widths[0] ? x->likely : 1;
+    double limit = HUGE_VAL, reached = HUGE_VAL;
+    Bound others[of->count], closer[of->count];
     Likely fastest[room + 1]; /* the last one is left out */
-    for (Count i = 0; i < count; i++) {
-        bounds[i] = needless(x + i, m, n) ? HUGE_VAL : bound(x + i, m, n, k);
-        if (bounds[i] < bounds[next]) next = i;
+    for (Count i = 0; i < of->count; i++) {
+        if (needless(x + i, m, n)) continue;
+        others[left] = (Bound){i, bound(x + i, m, n, k)};
+        if (others[left].us < reached) reached = others[left].us;
+        left++;
     }
-    if (bounds[next] == HUGE_VAL) return next;
-    while (bounds[next] <= limit) {
-        int begun = known > 0;
-        insert(fastest, known, (Likely){next, launch(x + next, m, n, k, a_cost, b_cost, 0)});
-        if (known < room) known++;
-        limit = fastest[0].of.us * likely;
-        if (known == room && fastest[room - 1].of.us < limit) limit = fastest[room - 1].of.us;
-        bounds[next] = HUGE_VAL; /* it is done */
-        for (Count i = 0; i < count && !begun; i++) { /* closer bounds of the others */
-            if (bounds[i] > limit) continue;
-            bounds[i] = launch(x + i, m, n, k, a_cost, b_cost, 1).us * (1 - 1e-9);
-            others[left++] = i;
+    if (!left) return 0;
+    while (reached <= limit) {
+        Count found = left;
+        reached *= 1.1;
+        left = 0;
+        for (const Bound *one = others; one < others + found; one++) {
+            if (one->us > reached) {
+                others[left++] = *one;
+                continue;
+            }
+            double us = launch(x + one->index, m, n, k, a_cost, b_cost, 1, limit).us * (1 - 1e-9);
+            if (us <= limit) closer[likely++] = (Bound){one->index, us};
         }
-        for (Count i = 0; i < left; i++)
-            if (bounds[others[i]] < bounds[next]) next = others[i];
-        if (bounds[next] == HUGE_VAL) break;
+        while (likely) {
+            Bound *next = closer;
+            for (Bound *one = closer; one < closer + likely; one++)
+                if (one->us < next->us) next = one;
+            if (next->us > (limit < reached ? limit : reached)) break;
+            insert(fastest, known, (Likely){next->index, launch(x + next->index, m, n, k, a_cost, b_cost, 0, HUGE_VAL)});
+            *next = closer[--likely];
+            if (known < room) known++;
+            limit = fastest[0].of.us * factor;
+            if (known == room && fastest[room - 1].of.us < limit) limit = fastest[room - 1].of.us;
+        }
     }
     Count best = fastest[0].index;
     if (!widths[0] || !x[best].learned) return best;
     double least_log = HUGE_VAL;
-    for (const Likely *one = fastest; one < fastest + known && one->of.us <= fastest[0].of.us * likely; one++) {
+    for (const Likely *one = fastest; one < fastest + known && one->of.us <= limit; one++) {
         if (!x[one->index].learned) continue;
-        double expected = corrected(x + one->index, one->of, a_cost, b_cost, widths, weights);
+        double expected = corrected(x + one->index, one->of, a_cost, b_cost, widths, of->weights);
         if (expected < least_log || (expected == least_log && one->index < best)) least_log = expected, best = one->index;
     }
     return best;

@@ -113,8 +113,14 @@ def choices(shape, gpu, pitches=None):
 def entry(index):
     """The module and the config of an entry of KERNELS."""
     _, name, config = KERNELS[index]
-    module = import_module(f".{name}", __package__)
+    module = module_of(name)
     return module, module.CONFIGS[config]
+
+
+@functools.cache
+def module_of(name):
+    """The module of this package that has a name."""
+    return import_module(f".{name}", __package__)
 
 
 @functools.lru_cache(1024)

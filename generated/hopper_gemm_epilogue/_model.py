@@ -163,6 +163,7 @@ class Correction(NamedTuple):
 
 
 Shape = tuple[int, int, int]  # M, N and K
+Key = tuple[Gpu, int, int]  # what does not change by shape: the device, and bytes of the widest copies of A, and of B
 Pitches = tuple[float, float]  # bytes from one row of A, and of B, to the next, modulo a line of L2
 Estimate = Callable[[int, int, int, float, float], float]  # by M, N, K, and what a row of A, and of B, costs
 
@@ -179,20 +180,19 @@ class Times:
         there = {(x.swap, x.cluster, x.tail, *x.tile) for x in kernels if x.whole}
         narrower = [(x.swap, x.cluster, x.tail, x.tile[0], x.tile[1] - SPARE, x.tile[2]) for x in kernels]
         self.widths = [x.tile[1] if x.whole and y in there else 0 for x, y in zip(kernels, narrower, strict=True)]
-        self.clocks: dict[tuple[Gpu, int, int], list[Clocks]] = {}  # by the widths of copies, too
-        self.arrays: dict[tuple[Gpu, int, int], Any] = {}  # the same, for C
-        self.cutting: dict[tuple[int, Gpu, int, int], tuple[Clocks, Any]] = {}  # of kernels whose host functions asked
-        self.in_c: tuple[Any, Any] | None = None
+        self.clocks: dict[Key, list[Clocks]] = {}
+        self.arrays: dict[Key, ForC] = {}  # the same, for C
+        self.cutting: dict[tuple[int, Key], tuple[Clocks, ForC]] = {}  # of kernels whose host functions asked
 
     def __call__(self, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> list[float]:
         """In microseconds, in the order of the kernels; infinite where one cannot load such rows. Without `pitches`
         operands are contiguous, or padded as TMA needs them."""
-        extents, costs, key = self.given(shape, gpu, pitches)
+        extents, pitches, key = self.given(shape, gpu, pitches)
         if (in_c := compiled()) is not None:
             made = (ctypes.c_double * len(self.kernels))()
-            in_c.times(self.numbers(*key), len(made), *extents, *costs, made)
+            in_c.times(self.address(key), *extents, *pitches, made)
             return list(made)
-        m, n, k = extents
+        (m, n, k), costs = extents, [row_cost(pitch, self.rates) for pitch in pitches]
         # Of the widths of one wgmma, those that leave much of a tile empty need no estimate: narrower ones have as few
         # tiles.
         return [
@@ -205,37 +205,33 @@ class Times:
 
         It is one of the LIKELY ones, by estimates that are corrected. C estimates only those that may be it.
         """
-        extents, costs, key = self.given(shape, gpu, pitches)
+        extents, pitches, key = self.given(shape, gpu, pitches)
         if (in_c := compiled()) is not None:
-            return in_c.least_of(self.numbers(*key), len(self.kernels), *extents, *costs, *self.network())  # type: ignore[no-any-return]
+            return in_c.least_of(self.address(key), *extents, *pitches)  # type: ignore[no-any-return]
         times = self(shape, gpu, pitches)
         order = sorted(range(len(times)), key=times.__getitem__)
         learned = [x.load_by in LEARNED for x in self.kernels]
         if self.correction is None or times[order[0]] == inf or not learned[order[0]]:
             return order[0]
         likely = [i for i in order[:MOST_LIKELY] if times[i] <= LIKELY * times[order[0]] and learned[i]]
+        costs = row_cost(pitches[0], self.rates), row_cost(pitches[1], self.rates)
         return min(likely, key=lambda i: (self.corrected(i, extents, costs, key), i))
 
-    def corrected(self, index: int, extents: Shape, costs: Pitches, key: tuple[Gpu, int, int]) -> float:
+    def corrected(self, index: int, extents: Shape, costs: tuple[float, float], key: Key) -> float:
         """Logarithm of the microseconds that a kernel is expected to take, up to what all have in common."""
         assert self.correction is not None
         clocks = self.of(*key)[index]
         us, facts = clocks.facts(*extents, *costs)
         return log(us) + self.correction([*clocks.about(self.types), *facts])
 
-    def network(self) -> tuple[Any, Any]:
-        """The correction for C: how many inputs and units, and weights; no inputs where there is none."""
-        if self.in_c is None:
-            widths, weights = self.correction or ((0,), ())
-            self.in_c = (ctypes.c_longlong * (len(widths) + 1))(*widths), (ctypes.c_double * len(weights))(*weights)
-        return self.in_c
-
-    def given(self, shape: Shape, gpu: Gpu, pitches: Pitches | None) -> tuple[Shape, Pitches, tuple[Gpu, int, int]]:
-        """Extents of at least 1, what a row of A and of B costs, and the key of what the shape does not change."""
-        m, n, k = (max(1, extent) for extent in shape)  # of 0, some kernel is picked, which launches nothing
+    def given(self, shape: Shape, gpu: Gpu, pitches: Pitches | None) -> tuple[Shape, tuple[int, int], Key]:
+        """Extents of at least 1, pitches modulo a line, and the key of what the shape does not change."""
+        m, n, k = shape
+        if not m * n * k:  # some kernel is picked, which launches nothing
+            m, n, k = max(m, 1), max(n, 1), max(k, 1)
         a_pitch, b_pitch = pitches or contiguous(self.types, m, n, k)
-        costs = row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates)
-        return (m, n, k), costs, (gpu, widest(a_pitch), widest(b_pitch))
+        a, b = int(a_pitch) % LINE, int(b_pitch) % LINE
+        return (m, n, k), (a, b), (gpu, gcd(a, 16), gcd(b, 16))
 
     def of(self, gpu: Gpu, a_bytes: int, b_bytes: int) -> list[Clocks]:
         """What the shape does not change, of each kernel."""
@@ -244,28 +240,25 @@ class Times:
             self.clocks[key] = [Clocks(x, self.types, gpu, self.rates, a_bytes, b_bytes) for x in self.kernels]
         return self.clocks[key]
 
-    def numbers(self, gpu: Gpu, a_bytes: int, b_bytes: int) -> Any:
-        """The same for C, an array."""
-        key = gpu, a_bytes, b_bytes
+    def address(self, key: Key) -> int:
+        """Where the same lies for C."""
         if key not in self.arrays:
             rows = [x.numbers(w, self.types) for x, w in zip(self.of(*key), self.widths, strict=True)]
-            self.arrays[key] = (ctypes.c_double * (len(rows) * len(NUMBERS)))(*sum(rows, []))
-        return self.arrays[key]
+            self.arrays[key] = ForC(rows, self.rates, self.correction)
+        return self.arrays[key].address
 
     def cut(self, index: int, shape: Shape, gpu: Gpu, pitches: Pitches | None = None) -> Cut:
         """How the kernel at `index`, whose tail is one of CUT, cuts the tiles of a shape; its host function asks."""
-        a_pitch, b_pitch = pitches or contiguous(self.types, *shape)
-        given = (*shape, row_cost(a_pitch, self.rates), row_cost(b_pitch, self.rates))
-        key = index, gpu, *(widths := (widest(a_pitch), widest(b_pitch)))
-        if key not in self.cutting:
-            clocks = Clocks(self.kernels[index], self.types, gpu, self.rates, *widths)
-            numbers = clocks.numbers(self.widths[index], self.types)
-            self.cutting[key] = clocks, (ctypes.c_double * len(NUMBERS))(*numbers)
-        clocks, numbers = self.cutting[key]
+        extents, pitches, key = self.given(shape, gpu, pitches)
+        if (index, key) not in self.cutting:
+            clocks = Clocks(self.kernels[index], self.types, gpu, self.rates, *key[1:])
+            for_c = ForC([clocks.numbers(self.widths[index], self.types)], self.rates)
+            self.cutting[index, key] = clocks, for_c
+        clocks, for_c = self.cutting[index, key]
         if (in_c := compiled()) is None:
-            return clocks.cut(*given)
+            return clocks.cut(*extents, *(row_cost(pitch, self.rates) for pitch in pitches))
         made = (ctypes.c_longlong * len(Cut._fields))()
-        in_c.cut(numbers, *given, made)
+        in_c.cut(for_c.address, *extents, *pitches, made)
         return Cut(*made)
 
     def are_contiguous(self, shape: Shape, pitches: Pitches | None) -> bool:
@@ -313,9 +306,15 @@ ADDED = (
     "width", "tail", "a_width", "b_width", "sum", "stripe_sums", "limit_parts", "limit_rounds", "spare",
     "likely", "most_likely", "most_off", "learned",
 )
+# What `bound` of model.c reads of every kernel lies together: in few lines of a cache.
+FOR_BOUNDS = (
+    "rows", "columns", "cluster_m", "cluster_n", "parts", "block_k", "ctas", "fastest", "ideal", "between", "around",
+    "can_load", "longer", "mhz", "fixed", "swap", "throttle", "width", "tail", "spare",
+)
 # fmt: on
 ABOUT = tuple(f"about_{i}" for i in range(22))
-NUMBERS = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED + ABOUT
+NAMES = OF_CLOCKS + OF_KERNEL + OF_RATES + ADDED + ABOUT
+NUMBERS = sorted(NAMES, key=lambda name: name not in FOR_BOUNDS)
 
 
 @functools.cache
@@ -328,16 +327,31 @@ def compiled() -> ctypes.CDLL | None:
         from triton.runtime.build import compile_so_from_src  # which keeps what it has compiled
 
         text = kernel + Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
-        flags = ["-O3", "-ffp-contract=off", "-lm"]
+        flags = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-lm"]
         library = ctypes.CDLL(compile_so_from_src(text, "gemm_times", ccflags=flags))
     except (ImportError, OSError, RuntimeError, subprocess.CalledProcessError):
         return None
-    number, count, array = ctypes.c_double, ctypes.c_longlong, ctypes.POINTER(ctypes.c_double)
-    library.times.restype, library.least_of.restype, library.cut.restype = None, count, None
-    given: list[Any] = [array, count, count, count, count, number, number, array]
-    library.times.argtypes, library.least_of.argtypes = given, [*given[:-1], ctypes.POINTER(count), array]
-    library.cut.argtypes = [array, count, count, count, number, number, ctypes.POINTER(count)]
+    given: list[Any] = [ctypes.c_void_p, *[ctypes.c_longlong] * 5]  # kernels, extents and pitches
+    library.least_of.restype, library.least_of.argtypes = ctypes.c_longlong, given
+    for function in (library.times, library.cut):
+        function.restype, function.argtypes = None, [*given, ctypes.c_void_p]
     return library
+
+
+class ForC:
+    """The struct `Kernels` of model.c: of each kernel its numbers, and what estimates need beside them."""
+
+    def __init__(self, rows: Sequence[Sequence[float]], rates: Rates, correction: Correction | None = None) -> None:
+        widths, weights = correction or ((0,), ())
+        self.arrays = (
+            (ctypes.c_double * (len(rows) * len(NUMBERS)))(*(x for row in rows for x in row)),
+            (ctypes.c_double * LINE)(*(row_cost(pitch, rates) for pitch in range(LINE))),
+            (ctypes.c_longlong * (len(widths) + 1))(*widths),
+            (ctypes.c_double * len(weights))(*weights),
+        )
+        numbers, *others = (ctypes.addressof(array) for array in self.arrays)
+        self.struct = (ctypes.c_longlong * 5)(numbers, len(rows), *others)
+        self.address = ctypes.addressof(self.struct)
 
 
 class Clocks:
@@ -445,12 +459,13 @@ class Clocks:
         self.longer *= rates.along_k if cluster_k > 1 else 1.0
 
     def numbers(self, width: int, types: Types) -> list[float]:
-        """What model.c is given, in the order of NUMBERS; `width`: columns, if a narrower kernel may do as well."""
+        """What model.c is given, in its order; `width`: columns, if a narrower kernel may do as well."""
         found = [getattr(self, x) for x in OF_CLOCKS]
         found += [getattr(self.kernel, x) for x in OF_KERNEL] + [getattr(self.rates, x) for x in OF_RATES]
         found += [width, TAILS.index(self.kernel.tail), *self.widths, SUM, STRIPE, MOST_PARTS, MOST_ROUNDS, SPARE]
         found += [LIKELY, MOST_LIKELY, MOST_OFF, self.kernel.load_by in LEARNED]
-        return [float(x) for x in found] + self.about(types)
+        named = dict(zip(NAMES, [*found, *self.about(types)], strict=True))
+        return [float(named[x]) for x in NUMBERS]
 
     def microseconds(self, m: int, n: int, k: int, a_cost: float, b_cost: float) -> float:
         """Of a launch; infinite where the kernel cannot load such rows."""

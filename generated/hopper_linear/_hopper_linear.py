@@ -149,8 +149,14 @@ def choices(shape, gpu, pitches=None):
 def entry(index):
     """The module and the config of an entry of KERNELS."""
     _, name, config = KERNELS[index]
-    module = import_module(f".{name}", __package__)
+    module = module_of(name)
     return module, module.CONFIGS[config]
+
+
+@functools.cache
+def module_of(name):
+    """The module of this package that has a name."""
+    return import_module(f".{name}", __package__)
 
 
 @functools.lru_cache(1024)
@@ -195,7 +201,7 @@ def prepare(a, b, out):
         try:
             if name is None:
                 raise ValueError(f"a lies in layout {layouts[0]}, b in {layouts[1]}: expected one of {[*LAYOUTS]}")
-            return import_module(f".{name}", __package__).prepare(a, b, out) if name else prepare_here(a, b, out)
+            return module_of(name).prepare(a, b, out) if name else prepare_here(a, b, out)
         except ValueError as error:  # of a vector, which may be taken in another layout, too
             refused = refused or error
     raise refused

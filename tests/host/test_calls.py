@@ -53,6 +53,35 @@ def test_what_is_given_is_written_and_comes_back(host: ModuleType, gpu: Gpu) -> 
     assert call(A, B, c) is c and call(A, B, c) is c and not gpu.made
 
 
+def prepared(host: ModuleType, c: Any) -> Any:
+    """A call that makes results like c."""
+    given = {"a": A, "b": B, "c": None}
+    return host.prepared(lambda **_: call_of(host, Kernel(descriptors=2), {"c": c}), given)
+
+
+def test_the_first_call_has_the_results_that_were_made_to_prepare_it(host: ModuleType, gpu: Gpu) -> None:
+    c = torch.zeros(2, 3)
+    call = prepared(host, c)
+    assert call(A, B, None) is c and call(A, B, None) is not c
+    given = torch.zeros(2, 3)
+    call = prepared(host, c)
+    assert call(A, B, given) is given and call(A, B, None) is not c
+
+
+def test_another_thread_whose_stream_may_be_another_makes_its_own_results(host: ModuleType, gpu: Gpu) -> None:
+    c = torch.zeros(2, 3)
+    for call in (prepared(host, c), call_of(host, Kernel(descriptors=2), {"c": c})):
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(call, A, B, None).result() is not c
+        assert call(A, B, None) is not c
+    assert call_of(host, Kernel(descriptors=2), {"c": c})(A, B, None) is not c  # nobody says that it comes at once
+
+
+def test_results_of_the_class_of_an_argument_are_not_handed_out(host: ModuleType, gpu: Gpu) -> None:
+    c = torch.nn.Parameter(torch.zeros(2, 3))
+    assert type(prepared(host, c)(A, B, None)) is torch.Tensor
+
+
 def test_several_results_come_in_their_order(host: ModuleType, gpu: Gpu) -> None:
     made = {"x": torch.zeros(2), "y": torch.zeros(3), "scratch": torch.zeros(4)}
     launch = host.Launch(Kernel(), (1, 1, 1), [], ["scratch", "y", "x"], (), {})
