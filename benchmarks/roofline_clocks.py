@@ -356,15 +356,14 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def told_apart(clocks: Sequence[float], predicted: Sequence[float]) -> list[int]:
     """Places in the order of clocks. Those that are no more than TIE above the least of them are in that of what is
-    predicted."""
-    order: list[int] = []
-    alike: list[int] = []
-    for at in [*sorted(range(len(clocks)), key=clocks.__getitem__), -1]:
-        if alike and (at < 0 or clocks[at] > clocks[alike[0]] * (1 + TIE)):
-            order += sorted(alike, key=predicted.__getitem__)
-            alike = []
-        alike.append(at)
-    return [order.index(at) for at in range(len(clocks))]
+    predicted, alike where that is."""
+    least = 0.0
+    groups: dict[int, tuple[float, float]] = {}
+    for at in sorted(range(len(clocks)), key=clocks.__getitem__):
+        least = clocks[at] if clocks[at] > least * (1 + TIE) else least
+        groups[at] = (least, predicted[at])
+    order = sorted({*groups.values()})
+    return [order.index(groups[at]) for at in range(len(clocks))]
 
 
 if __name__ == "__main__":
