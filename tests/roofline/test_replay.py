@@ -7,7 +7,7 @@ import pytest
 from tlxgen.arch import Sm90
 from tlxgen.errors import ReviewError
 from tlxgen.roofline import GPC, Counts, Pace, Sharing, Work
-from tlxgen.roofline.latencies import FEW, latencies, while_products_run
+from tlxgen.roofline.latencies import latencies, while_products_run
 from tlxgen.roofline.model import ALIKE, AMID_LINE, AMID_SECTOR, APART, ORDER, USUAL, paced
 from tlxgen.roofline.replay import replay
 from tlxgen.roofline.trace import Op, Thread, Trace
@@ -72,8 +72,14 @@ def test_what_sms_load_alike_comes_sooner_until_they_multiply() -> None:
 
 
 def test_loads_come_sooner_where_some_sms_have_none() -> None:
-    made = trace([load("full", 100), arrive("full", 8), wait("full", 1)], full=1)
-    assert replay(made, Sm90).clocks - replay(made, Sm90, few=True).clocks == pytest.approx(LOAD * (1 - FEW))
+    """And more of them at a time take hardly longer."""
+
+    def takes(size: int, few: bool) -> float:
+        made = trace([Op("load", Counts(l2_bytes=size), (("full", 8),)), arrive("full", 8), wait("full", 1)], full=1)
+        return replay(made, Sm90, few=few).clocks - BARRIER
+
+    assert takes(88 << 10, False) == pytest.approx((88 << 10) / Sm90.l2_bytes_per_clock_of_all + 810)
+    assert takes(88 << 10, True) == pytest.approx((88 << 10) / Sm90.l2_bytes_per_clock + 565)
 
 
 def test_rows_that_begin_amid_lines_and_sectors_take_longer() -> None:

@@ -11,7 +11,6 @@ from tlxgen.arch import Arch
 # Part of the time that the tensor cores of an SM multiply while one warpgroup waits for each of its products, beside
 # which Arch.beside_products was measured: 256 clocks of 349.
 MULTIPLIES = 0.73
-FEW = 0.9  # of the time that loads take where every SM loads, where some do not: load_latency
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,7 @@ class Latencies:
     named: float  # the same of a named barrier: handover
     # From the end of a load's transfer until it is there, by the bytes that its SM has under way: load_latency.
     load: tuple[tuple[int, float], ...]
+    few: tuple[tuple[int, float], ...]  # the same where some SMs do not load
     missed: float  # by which a load takes longer where L2 does not have it: load_latency
     wgmmas: float = math.inf  # that an SM takes; who issues another one waits: products_issue
     issue: float = 0.0  # of a wgmma: products_issue
@@ -38,10 +38,10 @@ class Latencies:
     # Clocks of the register file for one of products, and for one of multiply-adds, of three operands: beside_products.
     registers: tuple[float, float] = (0.0, 0.0)
 
-    def of_load(self, under_way: float) -> float:
+    def of_load(self, under_way: float, few: bool = False) -> float:
         """Between two that were measured, in proportion."""
-        low, least = self.load[0]
-        for high, most in self.load[1:]:
+        (low, least), *points = self.few if few else self.load
+        for high, most in points:
             if under_way < high:
                 return least + (most - least) * max(0.0, under_way - low) / (high - low)
             low, least = high, most
@@ -59,14 +59,16 @@ class Latencies:
 def latencies(arch: type[Arch]) -> Latencies:
     if arch.name != "sm90":
         barrier, load = arch.barrier_latency, arch.load_latency
-        return Latencies(barrier, barrier, barrier, ((0, load),), missed=arch.tma_latency - load)
+        return Latencies(barrier, barrier, barrier, ((0, load),), ((0, load),), missed=arch.tma_latency - load)
     return Latencies(
         mbarrier=74,
         mbarrier_group=92,
         named=27,
         # Of slots of 32 KiB: the last box of one finds its other 24 KiB under way, and none to three slots before it.
-        # Less than was measured by 5 %, since SMs that run slower than those did count fewer clocks.
-        load=((24 << 10, 545), (56 << 10, 606), (88 << 10, 810), (120 << 10, 978)),
+        # Less than was measured by 5 %, since SMs that run slower than those did count fewer clocks; the first by 12 %:
+        # kernels with few bytes under way ask L2 for less than those GEMMs did.
+        load=((24 << 10, 500), (56 << 10, 606), (88 << 10, 810), (120 << 10, 978)),
+        few=((24 << 10, 500), (56 << 10, 550), (120 << 10, 580), (152 << 10, 640)),
         missed=100,  # 140 at 1,980 MHz: memory takes its time, which is fewer clocks where SMs run at 1,400 MHz
         wgmmas=8,
         issue=12,

@@ -44,10 +44,11 @@ class Probed:
     works: tuple[Work, ...]
 
     def at(self, shape: Shape, sms: int) -> list[Launch]:
-        """The launches of a problem on so many SMs, the first one with the pace of its tasks, where that is known."""
-        if len(self.traces) < 3:
-            return list(self.launches)
+        """The launches of a problem on so many SMs, the first one with the pace of its tasks, where that is known: not
+        where an SM may have several CTAs, and the problems that were counted have one."""
         plan = self.plan
+        if len(self.traces) < 3 or (not plan.specialized and plan.work.kind == "grid" and _resident(plan) > 1):
+            return list(self.launches)
         sharing = Sharing(*self.sharing(plan, shape, GPC, plan.arch.l2_bytes)) if self.sharing else None
         few = self.work(plan, shape)[0] < sms
         clocks = [replay(trace, plan.arch, _resident(plan), sharing, few).clocks for trace in self.traces]
@@ -79,9 +80,11 @@ def measure(path: Path, family: Family, variant: Variant, config: Any, shape: Sh
 
 
 def _resident(plan: Plan) -> int:
-    """CTAs that an SM has room for."""
+    """CTAs that an SM has room for. Without tasks ptxas gives threads the registers that they need: no plan knows how
+    many these are."""
     room = next(b for b in plan.budgets if b.name == "SMEM")
-    return max(1, min(room.limit // max(room.used, 1), plan.arch.registers // register_file(plan)))
+    by_smem = room.limit // max(room.used, 1)
+    return max(1, min(by_smem, plan.arch.registers // register_file(plan)) if plan.specialized else by_smem)
 
 
 def _clean(value: float) -> float:

@@ -21,7 +21,7 @@ from tlxgen.arch import Arch
 from tlxgen.errors import ReviewError
 
 from .counts import Counts
-from .latencies import FEW, latencies
+from .latencies import latencies
 from .model import L2, PRODUCTS, Sharing, units
 from .trace import Op, Thread, Trace
 
@@ -117,7 +117,7 @@ class _Replay:
         self.arch, self.now, self.sharing = arch, 0.0, sharing
         missed = sharing.missed if sharing else 0.0
         self.latencies = latencies(arch)
-        self.sooner = FEW if few else 1.0
+        self.few = few
         self.missed = missed * self.latencies.missed
         self.sms: dict[int, _Sm] = defaultdict(_Sm)
         self.barriers = {key: _Barrier(count) for key, count in trace.counts.items()}
@@ -181,7 +181,7 @@ class _Replay:
 
     def _clocks_of_byte(self, sharing: Sharing | None, multiplied: bool) -> float:
         """Of what L2 gives or takes. `sharing`: of loads, where it is known."""
-        of_all = 1 / self.arch.l2_bytes_per_clock_of_all
+        of_all = 1 / (self.arch.l2_bytes_per_clock if self.few else self.arch.l2_bytes_per_clock_of_all)
         if sharing is None:
             return of_all
         each = sharing.clocks_of_byte()
@@ -349,7 +349,7 @@ class _Replay:
         if not op.on:
             thread.copies.add(token)
         thread.sm.loading += op.counts.l2_bytes
-        latency = self.latencies.of_load(thread.sm.loading) * self.sooner + self.missed
+        latency = self.latencies.of_load(thread.sm.loading, self.few) + self.missed
 
         def landed() -> None:
             thread.sm.loading -= op.counts.l2_bytes
