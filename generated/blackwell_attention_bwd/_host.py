@@ -522,11 +522,11 @@ class Launch:
                     found.append("one" if x == 1 else bits if x & 15 else -bits)
             elif type(x) is Described:
                 tensor, _, _, box, *_ = x
-                found += tensor.dtype, tensor.get_device(), *box
+                found += (tensor.dtype, tensor.get_device(), *box)
             elif isinstance(x, torch.Tensor):
-                found += x.dtype, x.get_device(), x.data_ptr() % 16 == 0
+                found += (x.dtype, x.get_device(), x.data_ptr() % 16 == 0)
             elif hasattr(x, "block_shape"):  # Triton's own, of sequences one after the other
-                found += x.base.dtype, x.base.get_device(), *x.block_shape
+                found += (x.base.dtype, x.base.get_device(), *x.block_shape)
             else:
                 found.append(float if isinstance(x, float) else x)
         return tuple(found)

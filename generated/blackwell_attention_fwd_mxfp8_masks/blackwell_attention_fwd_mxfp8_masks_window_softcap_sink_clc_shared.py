@@ -82,15 +82,11 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def reciprocal(x):
-    """1 / x in one instruction, of a normal x, to an error of a unit in the last place."""
-    return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
-
-
-@triton.jit
 def capped(scores, scale, cap):
     """cap * tanh(scores * scale * ln(2) / 2), by exp2."""
-    return cap - cap * reciprocal(0.5 + 0.5 * tl.exp2(scores * scale))
+    half = 0.5 + 0.5 * tl.exp2(scores * scale)  # whose reciprocal is 1 - tanh
+    rest = tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [half], tl.float32, is_pure=True, pack=1)
+    return cap - cap * rest
 
 
 @triton.jit

@@ -67,15 +67,10 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def reciprocal(x):
-    """1 / x in one instruction, of a normal x, to an error of a unit in the last place."""
-    return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
-
-
-@triton.jit
 def capped(scores, scale, cap):
     """cap * tanh(scores * scale * ln(2) / 2), by exp2, and its derivative, 1 - tanh**2, by the scaled score."""
-    rest = reciprocal(0.5 + 0.5 * tl.exp2(scores * scale))  # 1 - tanh
+    half = 0.5 + 0.5 * tl.exp2(scores * scale)  # whose reciprocal is 1 - tanh
+    rest = tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [half], tl.float32, is_pure=True, pack=1)
     return cap - cap * rest, rest * (2.0 - rest)
 
 

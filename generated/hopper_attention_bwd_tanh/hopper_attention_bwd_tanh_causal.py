@@ -73,15 +73,10 @@ def ring_slot(count, SLOTS: tl.constexpr):
 
 
 @triton.jit
-def reciprocal(x):
-    """1 / x in one instruction, of a normal x, to an error of a unit in the last place."""
-    return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
-
-
-@triton.jit
 def tanh(x):
     """By exp2, to an error of 2**-22."""
-    return 1.0 - reciprocal(0.5 + 0.5 * tl.exp2(2.8853900817779268 * x))
+    half = 0.5 + 0.5 * tl.exp2(2.8853900817779268 * x)
+    return 1 - tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [half], tl.float32, is_pure=True, pack=1)
 
 
 @triton.jit
