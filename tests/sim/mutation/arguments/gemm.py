@@ -138,7 +138,7 @@ ARGUED = (
     ),
     Equivalent(
         "The scales of a row and of the columns are multiplied with each other.",
-        (("operands", r"(next_)?scale_a <-> (next_)?scale_b"),),
+        (("operands", r"(first_|second_|next_|)scale_a <-> \1scale_b"),),
         at=PAIRED,
     ),
     Equivalent(
