@@ -99,8 +99,8 @@ ALIKE, APART = 91, 36
 # The part that is different where groups are 8 tiles high, and how much longer a load takes where it is 1 larger: with
 # six slots GEMMs take 0.8 to 9 % longer where groups are 16 high and it is 17/32, on two H200s (roofline_clocks.py).
 USUAL, ORDER = 10 / 32, 0.08
-# Clocks more that TMA takes for a row of 128 bytes that lies in two lines, and for one that also lies in five sectors,
-# the least of what benchmarks/odd_rows.py measured on an H200.
+# Clocks more that TMA takes for a row of 128 bytes that lies in two lines, and for one that also lies in five sectors:
+# less than benchmarks/odd_rows.py measured on an H200, but for rows of A that are 64 bytes more than whole lines apart.
 LINE, AMID_LINE, AMID_SECTOR = 128, 0.65, 1.1
 # Of a launch that moves so many times what L2 keeps whole: the part that comes from memory where it reads and writes as
 # much, and where it only reads its time over that of memory at its rate. benchmarks/l2_kept.py, rounded down.

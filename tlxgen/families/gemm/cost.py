@@ -20,14 +20,13 @@ from tlxgen.plan import Plan
 
 from . import model
 from .facts import GemmFacts
-from .model import Correction, Gpu, Kernel, Rates, Types, contiguous, row_cost
+from .model import LINE, SECTOR, Correction, Gpu, Kernel, Rates, Types, contiguous, row_cost
 from .model import estimate as microseconds
 from .ops import OPS
 from .spec import GemmSpec
 
 Shape = tuple[int, ...]
 
-LINE, SECTOR = 128, 32  # bytes of L2
 TMA_BYTES = 16  # what a tile that TMA loads begins at a multiple of
 
 # Square, wide, tall, skinny, few tiles, long K: what a GEMM meets in a model.
@@ -186,8 +185,8 @@ def sharing(plan: Plan, shape: Shape, sms: int, l2: int) -> tuple[float, float, 
 
 
 def _amid(facts: GemmFacts, shape: Shape, tile: tuple[int, int]) -> tuple[float, float]:
-    """The parts of the rows of tiles that begin amid a line of 128 bytes, and amid a sector of 32. Rows of a matrix
-    follow each other; those of groups begin at any 16 bytes, the least that TMA can load from."""
+    """The parts of the rows of tiles that begin amid a line of L2, and amid a sector. Rows of a matrix follow each
+    other; those of groups begin at any 16 bytes, the least that TMA can load from."""
     vary = facts.groups.vary if facts.groups else ""
     begin = []
     for factor, across in zip(facts.operands, "mn", strict=True):
