@@ -65,7 +65,7 @@ def latencies(arch: type[Arch]) -> Latencies:
         mbarrier_group=92,
         named=27,
         # Of slots of 32 KiB: the last box of one finds its other 24 KiB under way, and none to three slots before it.
-        # Less than was measured by 5 %, since SMs that run slower than those did count fewer clocks; where all SMs load,
+        # Less than was measured by 5 %, since SMs that run slower than those did count fewer clocks; where all load,
         # the first by 12 %: kernels with few bytes under way ask L2 for less than those GEMMs did.
         load=((24 << 10, 500), (56 << 10, 606), (88 << 10, 810), (120 << 10, 978)),
         few=((24 << 10, 500), (56 << 10, 550), (120 << 10, 580), (152 << 10, 640)),
