@@ -68,6 +68,10 @@ ASSUMED = {
     "l2_bytes": 40 << 20,  # of 50 MB
     "gap": 1500,
     "added": 128,
+    "scaling": 260,  # by ten shapes of block_scales_h200.json and four kernels each, as the next three
+    "scaling_alone": 195,
+    "hides": 1.64,
+    "hides_alone": 0.55,
     "few": 17000,
     "wait": 60,
     "second": 3.0,

@@ -50,6 +50,7 @@ class Types(NamedTuple):
     b_along_k: bool
     rows: int = ROW  # of one instruction
     promote: bool = False  # products of a slot are added outside of the tensor cores
+    scaled: bool = False  # and multiplied by scales of blocks before
 
 
 class Kernel(NamedTuple):
@@ -100,6 +101,10 @@ class Rates(NamedTuple):
     adding: float  # more, where products are added outside of the tensor cores, while another consumer multiplies
     adding_alone: float  # when none does
     added: float  # products a clock
+    scaling: float  # more, where products are scaled and added outside of the tensor cores, while another multiplies
+    scaling_alone: float  # when none does
+    hides: float  # of that, a column of the tile
+    hides_alone: float
     l2: float  # bytes a clock from L2
     all: float  # bytes a clock that L2 delivers to all SMs
     line: float  # share of its time that a second line of a row of a box takes
@@ -387,7 +392,11 @@ class Clocks:
         barriers += (0 if kernel.in_flight else rates.wait) + (0 if kernel.specialized else rates.loading)
         if types.promote:
             alone = kernel.overlap or kernel.consumers == 1
-            barriers += rates.adding_alone + block_m * block_n / rates.added if alone else rates.adding
+            if types.scaled:
+                scaling, hides = (rates.scaling_alone, rates.hides_alone) if alone else (rates.scaling, rates.hides)
+                barriers += scaling - hides * block_n
+            else:
+                barriers += rates.adding_alone + block_m * block_n / rates.added if alone else rates.adding
         self.barriers = barriers
         widths = [width if x else 0 for x, width in zip(copies(kernel), (a_bytes, b_bytes), strict=True)]
         self.widths = widths[:: -1 if kernel.swap else 1]  # of what threads copy, in bytes
@@ -734,6 +743,10 @@ RATES = Rates(
     adding=85.4,
     adding_alone=144.3,
     added=128,
+    scaling=260,
+    scaling_alone=195,
+    hides=1.64,
+    hides_alone=0.55,
     l2=130,
     all=10990,
     line=1.168,

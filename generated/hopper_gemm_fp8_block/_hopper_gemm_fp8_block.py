@@ -28,15 +28,15 @@ from .hopper_gemm_fp8_block_cooperative import OPERATOR as LEAD, outputs, pitche
 # A module is imported when one of its kernels is first picked.
 KERNELS = (
     # fmt: off
-    (Kernel(tile=(128, 128, 128), stages=4, pdl=False), "hopper_gemm_fp8_block_cooperative", 0),
+    (Kernel(tile=(128, 64, 128), stages=6, pdl=False), "hopper_gemm_fp8_block_cooperative", 0),
     (Kernel(tile=(128, 128, 128), stages=6, pdl=False), "hopper_gemm_fp8_block_cooperative", 1),
-    (Kernel(tile=(64, 128, 128), stages=4, overlap=True, pdl=False), "hopper_gemm_fp8_block_pingpong", 0),
+    (Kernel(tile=(64, 64, 128), stages=6, overlap=True, pdl=False), "hopper_gemm_fp8_block_pingpong", 0),
     (Kernel(tile=(64, 128, 128), stages=6, overlap=True, pdl=False), "hopper_gemm_fp8_block_pingpong", 1),
     # fmt: on
 )
 TIMES = Times(
     [kernel for kernel, _, _ in KERNELS],
-    Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, promote=True),
+    Types(a=1, b=1, c=2, a_along_k=True, b_along_k=True, promote=True, scaled=True),
     RATES,
     CORRECTION,
 )

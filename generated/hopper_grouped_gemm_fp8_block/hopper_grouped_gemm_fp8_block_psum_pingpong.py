@@ -43,7 +43,7 @@ from ._host import (
 
 CONFIGS = [
     # fmt: off
-    triton.Config({"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 128, "STAGES": 4, "C_STAGES": 1, "GROUP_M": 8}, num_warps=4, num_stages=1),
+    triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 128, "STAGES": 6, "C_STAGES": 1, "GROUP_M": 8}, num_warps=4, num_stages=1),
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 128, "STAGES": 6, "C_STAGES": 1, "GROUP_M": 8}, num_warps=4, num_stages=1),
     # fmt: on
 ]
@@ -83,16 +83,16 @@ def tile_at(index, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: 
 
 
 @triton.jit
-def ring_slot(count, SLOTS: tl.constexpr):
-    """Slot and phase parity of a ring's count-th use."""
-    return count % SLOTS, (count // SLOTS) & 1
+def scales_of_rows(ptr, row, rows, stride, ROWS: tl.constexpr):
+    """Pointers to the scales of ROWS rows from `row` on, in the first block of K; and whether there are these: `rows` are left."""
+    along = tl.arange(0, ROWS)
+    return ptr + (row + along).to(tl.int64) * stride, along < rows
 
 
 @triton.jit
-def scales_at(a_scales, inside, b_scale, k, along_a, along_b):
-    """The scales of a tile's rows of A, those that are inside, and that of its columns of B, in block k of K."""
-    k = tl.cast(k, tl.int64)
-    return tl.load(a_scales + k * along_a, mask=inside, other=0.0), tl.load(b_scale + k * along_b)
+def ring_slot(count, SLOTS: tl.constexpr):
+    """Slot and phase parity of a ring's count-th use."""
+    return count % SLOTS, (count // SLOTS) & 1
 
 
 @triton.jit
@@ -135,7 +135,7 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
 ):
     """Tasks and the rings of tiles between them:
 
-    load --ab (STAGES slots, TMA)--> mma x 2 --c (C_STAGES slots a replica, stores)--> TMA store
+    load --ab (STAGES slots, TMA and cp.async)--> mma x 2 --c (C_STAGES slots a replica, stores)--> TMA store
     The replicas of mma take turns.
     """
     tl.static_assert(BLOCK_M >= 64, "4 warps need 64 rows")
@@ -146,7 +146,8 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
     # Rings: tiles on their way between tasks. Use n of a ring occupies slot n % slots.
     a_tiles = tlx.local_alloc((BLOCK_M, BLOCK_K), tlx.dtype_of(a_desc), STAGES)
     b_tiles = tlx.local_alloc((BLOCK_N, BLOCK_K), tlx.dtype_of(b_desc), STAGES)
-    ab_full = tlx.alloc_barriers(STAGES, arrive_count=1)  # by the TMA loads of load
+    a_scale_tiles = tlx.local_alloc((BLOCK_M,), tl.float32, STAGES)
+    ab_full = tlx.alloc_barriers(STAGES, arrive_count=2)  # by the TMA loads of load, and load when its copies are there
     ab_empty = tlx.alloc_barriers(STAGES, arrive_count=1)  # by mma
     c_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N // 2), tlx.dtype_of(c_desc), C_STAGES * 2)
     across = tl.cdiv(N, BLOCK_N)
@@ -156,6 +157,7 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
     with tlx.async_tasks():
         # Load: TMA copies of A and B into the ring, ahead of the consumers.
         with tlx.async_task("default"):
+            LAG: tl.constexpr = STAGES // 2 - 1  # a slot is published so many uses later, when its scales are there
             count = 0
             index = tl.program_id(0)
             group = -1
@@ -169,17 +171,32 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
                 tile_m, tile_n = tile_at(index - first, end - begin, N, BLOCK_M, BLOCK_N, GROUP_M)
                 row = begin + tile_m * BLOCK_M
                 column = tile_n * BLOCK_N
+                a_scales, a_inside = scales_of_rows(a_scale_ptr, row, end - row, a_scale_across, BLOCK_M)
                 for k in range(k_tiles):
                     slot, phase = ring_slot(count, STAGES)
                     tlx.barrier_wait(ab_empty[slot], phase ^ 1)  # acquire: free on the first pass
                     tlx.barrier_expect_bytes(ab_full[slot], BLOCK_M * BLOCK_K + BLOCK_N * BLOCK_K)
                     tlx.async_descriptor_load(a_desc, a_tiles[slot], [row, k * BLOCK_K], ab_full[slot])
                     tlx.async_descriptor_load(b_desc, b_tiles[slot], [group, column, k * BLOCK_K], ab_full[slot])
+                    tlx.async_load(
+                        a_scales + tl.cast(k, tl.int64) * a_scale_along, a_scale_tiles[slot], mask=a_inside, other=0.0
+                    )
+                    last = (count + STAGES - LAG) % STAGES
+                    tlx.async_load_commit_group()
+                    tlx.async_load_wait_group(LAG)
+                    if count >= LAG:
+                        tlx.barrier_arrive(ab_full[last])  # publish
                     count += 1
                 index += step
                 group, first, begin, end = group_of(
                     index, group, first, begin, end, psum_ptr, groups, M, across, alignment, BLOCK_M
                 )
+            # The last slots, for which no later use came.
+            tlx.async_load_wait_group(0)
+            for later in tl.static_range(LAG):
+                last = (count + STAGES - (LAG - later)) % STAGES
+                if count >= LAG - later:
+                    tlx.barrier_arrive(ab_full[last])  # publish
 
         # MMA: each replica owns every other tile; while one multiplies, the other one stores.
         with tlx.async_task(num_warps=4, registers=232, replicate=2):
@@ -203,24 +220,15 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
                 # Its turn: the other replica has issued its wgmmas, and waited for every slot before these.
                 tlx.named_barrier_wait(4 + replica, 256)
                 acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-                rows = tl.arange(0, BLOCK_M)
-                inside = rows < end - row
-                a_scales = a_scale_ptr + (row + rows).to(tl.int64) * a_scale_across
                 b_scale = b_scale_ptr + group.to(tl.int64) * b_scale_each + column // 128 * b_scale_across
                 # The products of the first slot; to add in wgmma's register layout, the sums must begin as products.
                 slot, phase = ring_slot(count, STAGES)
                 tlx.barrier_wait(ab_full[slot], phase)
                 acc = tlx.async_dot(a_tiles[slot], tlx.local_trans(b_tiles[slot]), acc)
-                first_scale_a, first_scale_b = scales_at(a_scales, inside, b_scale, 0, a_scale_along, b_scale_along)
-                scale_a, scale_b = scales_at(
-                    a_scales, inside, b_scale, tl.minimum(2 - k_tiles % 2, k_tiles - 1), a_scale_along, b_scale_along
-                )
-                next_scale_a, next_scale_b = scales_at(
-                    a_scales, inside, b_scale, tl.minimum(3 - k_tiles % 2, k_tiles - 1), a_scale_along, b_scale_along
-                )
+                first_factor = tlx.local_load(a_scale_tiles[slot]) * tl.load(b_scale)
                 acc = tlx.async_dot_wait(0, acc)
                 tlx.barrier_arrive(ab_empty[slot])  # release
-                acc = acc * (first_scale_a * first_scale_b)[:, None]
+                acc = acc * first_factor[:, None]
                 count += 1
                 if k_tiles % 2 == 0:
                     slot, phase = ring_slot(count, STAGES)
@@ -228,16 +236,11 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
                     products = tlx.async_dot(
                         a_tiles[slot], tlx.local_trans(b_tiles[slot]), tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
                     )
-                    second_scale_a, second_scale_b = scales_at(
-                        a_scales, inside, b_scale, 1, a_scale_along, b_scale_along
-                    )
+                    second_factor = tlx.local_load(a_scale_tiles[slot]) * tl.load(b_scale + b_scale_along)
                     products = tlx.async_dot_wait(0, products)
                     tlx.barrier_arrive(ab_empty[slot])  # release
-                    # in fp32: wgmma itself keeps fewer bits of a sum
-                    acc += products * (second_scale_a * second_scale_b)[:, None]
+                    acc += products * second_factor[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
                     count += 1
-                factor = scale_a * scale_b
-                next_factor = next_scale_a * next_scale_b
                 # Two slots at a time: one is multiplied while the products of the other are added up.
                 for k in range(2 - k_tiles % 2, k_tiles, 2):
                     slot, phase = ring_slot(count, STAGES)
@@ -252,11 +255,11 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
                         tlx.local_trans(b_tiles[next_slot]),
                         tl.zeros((BLOCK_M, BLOCK_N), tl.float32),
                     )
-                    scale_a, scale_b = scales_at(
-                        a_scales, inside, b_scale, tl.minimum(k + 2, k_tiles - 1), a_scale_along, b_scale_along
+                    factor = tlx.local_load(a_scale_tiles[slot]) * tl.load(
+                        b_scale + tl.cast(k, tl.int64) * b_scale_along
                     )
-                    next_scale_a, next_scale_b = scales_at(
-                        a_scales, inside, b_scale, tl.minimum(k + 3, k_tiles - 1), a_scale_along, b_scale_along
+                    next_factor = tlx.local_load(a_scale_tiles[next_slot]) * tl.load(
+                        b_scale + tl.cast(k + 1, tl.int64) * b_scale_along
                     )
                     products = tlx.async_dot_wait(1, products)
                     tlx.barrier_arrive(ab_empty[slot])  # release
@@ -264,8 +267,6 @@ def hopper_grouped_gemm_fp8_block_psum_pingpong_kernel(
                     next_products = tlx.async_dot_wait(0, next_products)
                     tlx.barrier_arrive(ab_empty[next_slot])  # release
                     acc += next_products * next_factor[:, None]  # in fp32: wgmma itself keeps fewer bits of a sum
-                    factor = scale_a * scale_b
-                    next_factor = next_scale_a * next_scale_b
                     count += 2
                 # All of this tile's wgmmas are issued: the other replica's turn.
                 tlx.named_barrier_arrive(5 - replica, 256)

@@ -66,8 +66,10 @@ def _full(ring: Ring, roles: Mapping[str, Role]) -> Barrier:
     name, slots = f"{ring.name}_full", ring.slots * ring.banks * ring.parts
     if ring.fill.kind == "tma":
         who = f"the TMA loads of {ring.fill.role}" + (f" in {ring.fill.ctas} CTAs" if ring.fill.ctas > 1 else "")
-        size = total([t.bytes for t in ring.tiles])
-        return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=size * ring.fill.ctas)
+        copied = len(ring.told) < len(ring.tiles)
+        who += f", and {ring.fill.role} when its copies are there" if copied else ""
+        size = total([t.bytes for t in ring.told])
+        return Barrier(name, "tx", slots, 1 + copied, 1 + copied, 0, who, bytes=size * ring.fill.ctas)
     if ring.fill.kind in ("remote", "gather"):
         who = f"the stores of {ring.fill.role} x {ring.fill.ctas} CTAs"
         return Barrier(name, "tx", slots, 1, 1, 0, who, bytes=total([t.bytes for t in ring.tiles]) * ring.copies)

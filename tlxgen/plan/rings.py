@@ -21,8 +21,9 @@ class Tile:
     `internal` tile belongs to no tensor, so the source spells its dtype. In a `padded` tile TMA leaves a gap of 8 bytes
     after each 8 bytes, so it takes twice its bytes of SMEM. In a `halved` tile of tensor memory, lanes 64 and up hold
     the right half of its 64 rows, as an MMA of two CTAs leaves them. A `view` is the preceding tile in another shape,
-    and takes no space itself. A tile that is the `tail` of another holds the columns that follow those of the other.
-    Where the number of groups depends on a constant of the kernel, `unit` is the extent of each.
+    and takes no space itself. A `copied` tile comes by the filler's own cp.async copies, where TMA brings the others.
+    A tile that is the `tail` of another holds the columns that follow those of the other. Where the number of groups
+    depends on a constant of the kernel, `unit` is the extent of each.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Tile:
     view: bool = False
     tail: str = ""
     unit: int = 0
+    copied: bool = field(default=False, repr=False)  # plans without it keep their digest
 
     @property
     def tensor(self) -> str:
@@ -265,6 +267,11 @@ class Ring:
             groups = range(tile.groups if tile.axis == 1 else 1)
             found += [Slice(tile, group, first + group * width) for group in groups]
         return tuple(found)
+
+    @property
+    def told(self) -> tuple[Tile, ...]:
+        """The tiles whose bytes complete on the full barrier."""
+        return tuple(t for t in self.tiles if not t.copied)
 
     @property
     def copies(self) -> Size:

@@ -96,7 +96,8 @@ def _arrow(plan: Plan, edge: _Edge) -> str:
         slots += " slot" if slots == "1" else " slots"
         if ring.banks > 1:
             slots = f"{slots} a replica" if ring.banks in replicas else f"{ring.banks} banks of {slots}"
-        alike.setdefault(f"({slots}, {_BY[ring.fill.kind]})", []).append(ring.name)
+        by = _BY[ring.fill.kind] + (f" and {_BY['async']}" if len(ring.told) < len(ring.tiles) else "")
+        alike.setdefault(f"({slots}, {by})", []).append(ring.name)
     return "--" + ", ".join(f"{', '.join(names)} {how}" for how, names in alike.items()) + "-->"
 
 

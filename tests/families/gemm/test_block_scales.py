@@ -18,6 +18,8 @@ from tlxgen.errors import SpecErrors  # noqa: E402
 from tlxgen.sim import DEVICE, Session, load_module  # noqa: E402
 from tlxgen.spec import load  # noqa: E402
 
+from .test_fix_up import Form  # noqa: E402
+
 TEXT = """kernel: gemm
 name: scaled
 arch: sm90
@@ -109,6 +111,67 @@ def test_what_follows_a_k_of_zero_is_made_of_zeros(tmp_path: Path) -> None:
     bias = torch.randn(64)
     found = run(made.scaled, a[:, :0], b[:0], a_scale[:, :0], b_scale[:, :0], bias=bias)
     torch.testing.assert_close(found, bias.bfloat16().double().expand(5, 64))
+
+
+PROBLEM = {"problem": {"a": {"dtype": "e4m3"}, "b": {"dtype": "e4m3", "layout": "col"}, "scaling": "block"}}
+ONE = {**PROBLEM, "tile": {"m": 64, "n": 64}, "tasks.mma.replicate": 1, "rings.ab.stages": 3}
+PAIR = {**PROBLEM, "tile": {"m": 128, "n": 128}, "rings.ab.stages": 3}
+FORMS: dict[str, dict[str, Any]] = {
+    "pair": PAIR,
+    "pair_apart": {**PAIR, "rings.ab.full": "separate", "tasks.mma.order": "mbarrier", "rings.ab.stages": 5},
+    "pair_alone": {**PAIR, "rings.ab.stages": 1},
+    "once": {**PAIR, "schedule.kind": "grid"},
+    "drawn": {**ONE, "tasks.mma": {"split": "pingpong", "replicate": 2}, "schedule.kind": "dynamic"},
+    "along_n": {**ONE, "cluster.n": 2},
+    "along_m": {**PAIR, "cluster.m": 2, "rings.ab.empty": "warp"},
+    "copied": {**ONE, "tasks.load.by": "pointers"},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scales_of_a_come_with_the_slot(form: str, tmp_path: Path) -> None:
+    """Whoever loads and multiplies, in whatever order: slots go round, and CTAs lie beyond the last row and column."""
+    made = Form(form, FORMS[form], tmp_path)
+    for shape in ((130, 136, 700), (200, 72, 1024)):
+        report = made.run(shape, sms=4)
+        assert not report.seen, str(report)
+
+
+def test_pairs_of_products_are_issued_in_turn(tmp_path: Path) -> None:
+    named, mbarrier, alone = (
+        Form(name, FORMS[name], tmp_path).path.read_text() for name in ("pair", "pair_apart", "pair_alone")
+    )
+    loop = named[named.index("# Two slots at a time") :]
+    words = (
+        "named_barrier_wait(",
+        "products = tlx.async_dot(",
+        "next_products = tlx.async_dot(",
+        "named_barrier_arrive(",
+    )
+    assert sorted(words, key=loop.index) == list(words)
+    assert "barrier_wait(mma_turn[1 - replica]" in mbarrier
+    assert "take turns" not in alone and "named_barrier" not in alone
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tlx.async_load_wait_group(LAG)", "tlx.async_load_wait_group(LAG + 1)"),
+        (
+            "ab_full = tlx.alloc_barriers(STAGES, arrive_count=2)",
+            "ab_full = tlx.alloc_barriers(STAGES, arrive_count=1)",
+        ),
+        ("LAG: tl.constexpr = STAGES // 2 - 1", "LAG: tl.constexpr = STAGES - 1"),
+        ("tl.static_range(LAG)", "tl.static_range(LAG - 1)"),
+        ("- row - BLOCK_M // 2, a_scale", "- row, a_scale"),
+        ("tlx.named_barrier_arrive(4, 256)", "pass"),
+    ],
+    ids=["not_there_yet", "not_waited_for", "too_late", "last_slots", "rows_beyond", "nobody_begins"],
+)
+def test_a_fault_is_found(old: str, new: str, tmp_path: Path) -> None:
+    made = Form("pair_deep", {**PAIR, "rings.ab.stages": 4}, tmp_path)
+    made.mutated(old, new)
+    assert made.fails((130, 136, 1280), sms=1)
 
 
 @pytest.mark.parametrize("which", ["a_scale", "b_scale"])

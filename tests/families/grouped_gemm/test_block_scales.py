@@ -106,14 +106,11 @@ def test_scales_of_another_shape_are_named(name: str, shape: str, tmp_path: Path
 
 FAULTS = (
     ("scales of the first group's B", "group.to(tl.int64) * b_scale_each", "0 * b_scale_each"),
-    ("scales of rows of the first group", "a_scale_ptr + (row + rows)", "a_scale_ptr + (row - begin + rows)"),
-    ("scales of rows beyond the group", "inside = rows < end - row", "inside = rows < end - row - 1"),
+    ("scales of rows of the first group", "_of_rows(a_scale_ptr, row, ", "_of_rows(a_scale_ptr, row - begin, "),
+    ("scales of rows beyond the group", "end - row, a_scale_across", "end - row - 1, a_scale_across"),
     ("scales of the first columns", "column // 128 * b_scale_across", "0 * b_scale_across"),
-    (
-        "scales of the block before",
-        "tl.minimum(3 - k_tiles % 2, k_tiles - 1)",
-        "tl.minimum(2 - k_tiles % 2, k_tiles - 1)",
-    ),
+    ("scales of the block before", "tl.cast(k + 1, tl.int64) * b_scale_along", "tl.cast(k, tl.int64) * b_scale_along"),
+    ("scales that are not there yet", "tlx.async_load_wait_group(LAG)", "tlx.async_load_wait_group(LAG + 1)"),
 )
 
 

@@ -114,6 +114,7 @@ def types_of(plan: Plan) -> Types:
         *(a.k_bytes, b.k_bytes, facts.c_dtype.bytes, a.k_major, b.k_major),
         rows=128 if facts.tensor_memory else 64,
         promote=facts.promote,
+        scaled=facts.block_scales,
     )
 
 

@@ -159,10 +159,21 @@ class GemmFacts:
     def lag(self) -> str:
         """How many uses later the producer publishes a slot that it copied into itself: half of the ring is on its way.
 
-        What it loads into registers is stored, and published, a use later.
+        What it loads into registers is stored, and published, a use later. Of a ring that TMA fills, scales alone are
+        copied: less than half, as consumers hold two slots.
         """
+        if not self.copied:
+            return "STAGES // 2 - 1" if self.paired else "max(STAGES // 2 - 1, 0)"
         narrowest = f"min({', '.join(self.vectors)})" if len(self.copied) > 1 else self.vectors[0]
         return f"STAGES // 2 if {narrowest} > 1 else 1"
+
+    @property
+    def pairs_in_turn(self) -> bool:
+        """Whether consumers of a tile take it in turns to issue the products of two slots.
+
+        Where they scale products, one would else wait for products while the other adds up its own.
+        """
+        return self.paired and self.block_scales and self.row_groups == 2
 
     @property
     def copied(self) -> tuple[Operand, ...]:
@@ -376,6 +387,11 @@ class GemmFacts:
     def operand_rings(self) -> tuple[str, ...]:
         """The rings of what the loads bring, which are used in step."""
         return tuple(dict.fromkeys(o.ring for o in self.loads))
+
+    @property
+    def scaled_ring(self) -> str:
+        """The ring that scales of blocks come through, beside what the producer copies, or else beside A."""
+        return (*self.copied, self.a)[0].ring
 
     @property
     def op_tensors(self) -> tuple[OpTensor, ...]:

@@ -81,7 +81,7 @@ def roles(spec: GemmSpec, facts: GemmFacts, optional: frozenset[str]) -> tuple[R
         Role(
             "mma",
             mma.warps,
-            steps.wgmma(facts, mma.order if facts.pingpong else ""),
+            steps.wgmma(facts, mma.order if facts.pingpong or facts.pairs_in_turn else ""),
             registers=mma.registers,
             replicas=facts.replicas,
             in_flight=facts.in_flight,
@@ -105,6 +105,8 @@ def rings(spec: GemmSpec, facts: GemmFacts, sizes: dict[str, Size], optional: fr
         ctas, others = _released_to(facts, members)
         drain = Drain(consumer, replicas=facts.row_groups, ctas=ctas, others=others)
         tiles = tuple(tile for o in members for tile in o.tiles)
+        if facts.block_scales and name == facts.scaled_ring:
+            tiles = (*tiles, _scales_of_a(facts, sizes))
         fill = Fill(filler, "async" if members[0] in facts.copied else "tma")
         ring = Ring(name, tiles, sizes["STAGES"], fill, (drain,), spec.rings.ab.empty)
         rings.append(ring)
@@ -142,6 +144,12 @@ def _released_to(facts: GemmFacts, members: Sequence[Operand]) -> tuple[int, tup
     return (facts.cluster, ()) if shared else (1, ())
 
 
+def _scales_of_a(facts: GemmFacts, sizes: dict[str, Size]) -> Tile:
+    """The scales of a tile's rows of A in a slot's block of K, which the producer copies."""
+    rows, beside_tma = (sizes["BLOCK_M"],), not facts.copied
+    return Tile("a_scale", rows, DTYPES["fp32"], facts.row_groups, internal=True, copied=beside_tma)
+
+
 def _numbers(facts: GemmFacts, filler: str, consumer: str, stored: bool) -> Ring:
     """The tiles that the producer has drawn, which is a ring of operands ahead: some tiles of a short K."""
     work = Work("grouped" if facts.groups and facts.groups.searched else "dynamic")
@@ -159,7 +167,7 @@ def _parts(facts: GemmFacts, sizes: dict[str, Size], consumer: str) -> Ring:
 
 
 def _turns(spec: GemmSpec, facts: GemmFacts) -> tuple[Turn, ...]:
-    if not facts.pingpong:
+    if not facts.pingpong and not facts.pairs_in_turn:
         return ()
     return (Turn("mma_turn", "mma", spec.tasks.mma.order, facts.replicas),)
 

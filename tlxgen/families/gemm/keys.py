@@ -136,7 +136,7 @@ class MmaTask(SpecModel):
     )
     order: Literal["named", "mbarrier"] = Field(
         "named",
-        description="The barrier by which pingpong replicas take turns. It has no effect without pingpong.",
+        description="The barrier by which consumers take turns: of pingpong, or with scales of blocks.",
         json_schema_extra=choices(
             named="Named barriers of the SM: bar.sync and bar.arrive, without memory. Choose it unless the 16 named "
             "barriers of a CTA run out.",

@@ -20,14 +20,18 @@ def load(facts: GemmFacts) -> tuple[Step, ...]:
     after |= {"helped": ("await marks", "acquire ab", "expect ab", "load rest")}
     stay = facts.operand_rings if facts.pair else [o.ring for o in facts.operands if o.multicast]
     tell = steps("acquire item", "publish item") if facts.drawn else ()
+    scaled = steps("load_wait", f"publish {facts.scaled_ring}") if facts.block_scales else ()
     drawn = (*steps("ask"), *tell, *steps("reset"), *(tell if facts.pingpong else ())) if facts.drawn else ()
     return (
         *steps("start" if facts.pdl else ""),
         *tell,
         *_fill(facts),
+        *steps("load a_scale" if facts.block_scales else ""),
+        *scaled,
         *steps(*after.get(_tail(facts), ())),
         *drawn,
         *_next(facts),
+        *scaled,  # the last slots
         *steps(*(f"acquire {ring}" for ring in dict.fromkeys(stay))),  # until the last arrival of a peer CTA
     )
 
@@ -36,7 +40,7 @@ def _copied(facts: GemmFacts) -> tuple[Step, ...]:
     """A producer that copies itself: it publishes a slot some uses later, and the last ones at the end."""
     ring = facts.copied[0].ring
     publish = steps("load_wait", "fence", f"publish {ring}")
-    loads = (f"load {o.name}" for o in facts.copied)
+    loads = (*(f"load {o.name}" for o in facts.copied), *("load a_scale",) * facts.block_scales)
     asked = _fill(facts, facts.by_tma)
     return (*steps("start" if facts.pdl else ""), *asked, *steps(f"acquire {ring}", *loads), *publish, *publish)
 
@@ -79,9 +83,10 @@ def _releases(facts: GemmFacts) -> tuple[Step, ...]:
 def wgmma(facts: GemmFacts, order: str) -> tuple[Step, ...]:
     """A consumer on Hopper. `order`: of the turns of a pingpong pair."""
     hand = steps("hand mma_turn") if facts.pingpong else ()
+    begins = hand or steps("hand mma_turn" if facts.pairs_in_turn else "")
     return (
         *steps(*("prefetch a", "prefetch b") if facts.prefetch else ()),
-        *(hand if order == "named" else ()),  # the last replica's, so that the first begins
+        *(begins if order == "named" else ()),  # the last replica's, so that the first begins
         *_hear(facts),
         *steps("take mma_turn" if facts.pingpong else ""),
         *_products(facts),
@@ -111,7 +116,8 @@ def _products(facts: GemmFacts) -> tuple[Step, ...]:
     alone = (*waits, *steps("multiply products", "wgmma_wait products"), *releases, *steps(": add the products"))
     if not facts.paired:
         return (*first, *alone)
-    both = (*waits, *steps("multiply products"), *waits, *steps("multiply next_products"))
+    take, hand = (steps(f"{verb} mma_turn" if facts.pairs_in_turn else "") for verb in ("take", "hand"))
+    both = (*take, *waits, *steps("multiply products"), *waits, *steps("multiply next_products"), *hand)
     for name, after in (("products", 1), ("next_products", 0)):
         both = (*both, *steps(f"wgmma_wait {name} {after}"), *releases, *steps(f": add the {name}"))
     return (*first, *alone, *both)

@@ -311,7 +311,18 @@ ARGUED = (
     Equivalent(
         "Nobody waits for a slot behind the last use.",
         (("condition", r"if count >= LAG - later: .* -> True"),),
-        at=r"^hopper_gemm_any_rows/",
+        at=r"^hopper_gemm_(any_rows|fp8_block)/",
+    ),
+    Equivalent(
+        "Turns say which replica issues its products first, and nothing depends on that: who comes late has its turn "
+        "later, and where nobody waits, two arrivals of the other fill the barrier.",
+        (
+            ("named barrier", r"tlx\.named_barrier_arrive: 4 -> 4 \+ replica"),
+            ("later", r"tlx\.named_barrier_wait\(4 \+ replica, 256\) after tlx\.barrier_wait\(ab_full.*"),
+            ("sooner", r"tlx\.named_barrier_arrive\(5 - replica, 256\) before next_products = tlx\.async_dot\(.*"),
+            ("drop", r"tlx\.named_barrier_wait\(4 \+ replica, 256\) dropped"),
+        ),
+        at=r"^hopper_gemm_fp8_block/",
     ),
     Equivalent(
         "What threads store themselves and what they copy lies in buffers of different operands; LAG is 1 where they "
@@ -406,11 +417,8 @@ ARGUED = (
         role=r"^# MMA:",
     ),
     Equivalent(
-        "Only the product of both scales is taken. The first product has been waited for.",
-        (
-            ("operands", r"(scale|next)_a <-> (scale|next)_b"),
-            ("initialisation", r"acc = tlx\.async_dot_wait\(0, acc\) in each round"),
-        ),
+        "The first product has been waited for.",
+        (("initialisation", r"acc = tlx\.async_dot_wait\(0, acc\) in each round"),),
         at=r"^hopper_gemm_fp8_block/",
     ),
     Equivalent(
