@@ -130,7 +130,7 @@ def hopper_gemm_fp8_block_pingpong_kernel(
     b_tiles = tlx.local_alloc((BLOCK_N, BLOCK_K), tlx.dtype_of(b_desc), STAGES)
     a_scale_tiles = tlx.local_alloc((BLOCK_M,), tl.float32, STAGES)
     ab_full = tlx.alloc_barriers(STAGES, arrive_count=2)  # by the TMA loads of load, and load when its copies are there
-    ab_empty = tlx.alloc_barriers(STAGES, arrive_count=1)  # by mma
+    ab_empty = tlx.alloc_warp_barrier(STAGES, num_warps=4, num_arrivals=1)  # by mma
     c_tiles = tlx.local_alloc((BLOCK_M, BLOCK_N // 2), tlx.dtype_of(c_desc), C_STAGES * 2)
     num_items = tl.cdiv(M, BLOCK_M) * tl.cdiv(N, BLOCK_N)
     step = tl.num_programs(0)

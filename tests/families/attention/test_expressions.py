@@ -23,6 +23,7 @@ from tlxgen.spec import ExpressionFault, load  # noqa: E402
 ALIBI = "score + 2**(-8 * (head + 1) / heads) * (k - q)"
 BENT = "20 * tanh(score / 20) - abs(q - k) / 64"
 FAR = "where(abs(k - q - (n_k - n_q)) > 64, score / 2, score - 1)"
+RELATIONS = {"gt": torch.gt, "ge": torch.ge, "lt": torch.lt, "le": torch.le, "eq": torch.eq, "ne": torch.ne}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,9 @@ def evaluated(text: str, score: Any, **places: float) -> tuple[Any, Any]:
     n_q, n_k = score.shape
     q, k = torch.arange(n_q).double()[:, None], torch.arange(n_k).double()[None, :]
     scale = 0.25
-    names = {"q": q, "k": k, "apart": k - q, "n_q": n_q, "n_k": n_k, "scores": score / scale, "score": score}
+    names = {"q": q, "k": k, "n_q": n_q, "n_k": n_k, "scores": score / scale, "score": score}
+    names |= {"apart": k - q, "aligned": k - (q + (n_k - n_q))}
+    names |= {f"where_{name}": choice(name) for name in RELATIONS}
     names |= {"scale_log2": scale * 1.4426950408889634, "tl": device(), "tanh": lambda x: torch.tanh(wide(x)), **places}
     *statements, last = made.sloped or made.code
     for statement in statements:
@@ -110,6 +113,11 @@ def wide(x: Any) -> Any:
     return x if isinstance(x, torch.Tensor) else torch.tensor(float(x), dtype=torch.float64)
 
 
+def choice(name: str) -> Any:
+    """What device code calls for a choice that differs within a tile."""
+    return lambda x, y, a, b: torch.where(RELATIONS[name](wide(x), wide(y)), wide(a), wide(b))
+
+
 def of_wide(function: Any) -> Any:
     return lambda *arguments: function(*map(wide, arguments))
 
@@ -118,7 +126,7 @@ def device() -> Any:
     """Those functions of tl that device code calls."""
     names = ("abs", "exp", "exp2", "log", "log2", "maximum", "minimum", "rsqrt", "sqrt")
     calls = {name: of_wide(getattr(torch, name)) for name in names}
-    return SimpleNamespace(**calls, where=lambda c, a, b: torch.where(c, wide(a), wide(b)))
+    return SimpleNamespace(**calls, where=lambda c, a, b: torch.where(torch.as_tensor(c), wide(a), wide(b)))
 
 
 def expected(text: str, score: Any, **places: float) -> tuple[Any, Any]:
@@ -176,6 +184,18 @@ def test_affine_expressions_keep_the_factor_of_the_softmax_and_need_no_derivativ
     assert bent.sloped[0] == "t0 = tanh(0.05 * score)" and bent.sloped[-1].endswith(", 1.0 - t0 * t0")
     assert (far.unit, far.steep) == ("scale_log2", True)
     assert modified("score / (1 + head)").flat and not modified("score - abs(k - q)").steep
+
+
+def test_a_choice_within_a_tile_is_made_element_by_element() -> None:
+    """One relation after the other; what a tile has one of, or a row, is chosen as usual."""
+    assert modified(FAR).code[-1] == "return where_gt(tl.abs(aligned), 64.0, 0.5 * t0, t0 - 1.4426950408889634)"
+    assert modified(FAR).parameters == ("n_q", "n_k")
+    both = modified("where(k > q and k < 9, score, 0)")
+    assert both.code[-1].count("where_") == 1 and both.relations == ("gt",) and "tl.where(k < 9.0" in both.code[-1]
+    either = modified("where(score > 1 or score == k, score, -score)")
+    assert either.relations == ("eq", "gt") and "tl.where(" not in " ".join(either.sloped)
+    assert modified("where(head > 1, score, score * 2)").relations == ()
+    assert modified("score + abs(score)").relations == ("gt", "lt")  # of the derivative
 
 
 def test_two_spellings_are_one_expression() -> None:

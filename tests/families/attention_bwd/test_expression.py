@@ -79,8 +79,8 @@ def test_a_forward_with_another_expression_is_refused() -> None:
 FAULTS = (
     Mutant("a derivative of another power", TANH, "1.0 - t0 * t0", "1.0 - t0", 0, SHAPE),
     Mutant("a derivative left out", TANH, "p * slope.to(DTYPE)", "p", 0, (1, 2, 1, 400, 400)),
-    Mutant("a distance of the wrong sign", WHERE, "n_q - n_k", "n_k - n_q", 0, SHAPE),
-    Mutant("the derivative of the other case", WHERE, "tl.where(t0, 0.5, 1.0)", "tl.where(t0, 1.0, 0.5)", 0, SHAPE),
+    Mutant("a distance of the wrong sign", WHERE, "+ (n_k - n_q)))", "+ (n_q - n_k)))", 0, SHAPE),
+    Mutant("the derivative of the other case", WHERE, "64.0, 0.5, 1.0)", "64.0, 1.0, 0.5)", 0, SHAPE),
     Mutant("places of another tile", WHERE, "row, key, N_Q, N_K, scale_log2, tlx", "0, key, N_Q, N_K, scale_log2, tlx",
            0, SHAPE),
 )  # fmt: skip

@@ -13,13 +13,14 @@ import sympy
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
-from .symbolic import SCORE, SCORES, Greatest, Least, Where
+from .symbolic import SCORE, SCORES, Choice, Greatest, Least, Where
 
 Expr = Any
 NUMBER, SCALAR, ROW, TILE = range(4)
-RANKS = {"q": ROW, "k": ROW, "apart": TILE, "score": TILE, "scores": TILE}  # of symbols; others are scalars
+RANKS = {"q": ROW, "k": ROW, **dict.fromkeys(("apart", "aligned", "score", "scores"), TILE)}  # others are scalars
 SUM, PRODUCT, ATOM = range(3)  # how tightly a text binds
 HALF = sympy.Rational(1, 2)
+RELATIONS = {">": "gt", ">=": "ge", "<": "lt", "<=": "le", "==": "eq", "!=": "ne"}
 CALLS = {
     sympy.Abs: "tl.abs",
     sympy.exp: "tl.exp",
@@ -32,9 +33,10 @@ CALLS = {
 
 def lines(results: Sequence[Expr]) -> tuple[str, ...]:
     """Statements that compute the results, the last of which returns them."""
-    repeated, reduced = sympy.cse(list(results), symbols=map(sympy.Symbol, _names()), order="canonical")
-    constants = {symbol: value for symbol, value in repeated if value.is_number}
     printer, made = _Printer(), []
+    chosen = [printer.chosen(x) for x in results]
+    repeated, reduced = sympy.cse(chosen, symbols=map(sympy.Symbol, _names()), order="canonical")
+    constants = {symbol: value for symbol, value in repeated if value.is_number}
     for symbol, value in repeated:
         if symbol not in constants:
             printer.ranks[symbol.name] = printer.rank(value)
@@ -65,6 +67,27 @@ class _Printer:
         both = {s.name for s in of.free_symbols} >= {"q", "k"}
         return TILE if both else max(self.rank(x) for x in of.args)
 
+    def chosen(self, of: Expr) -> Expr:
+        """With choices that differ within a tile by relations."""
+        by_tile = of.replace(
+            lambda x: isinstance(x, sympy.sign) and self.rank(x.args[0]) == TILE,
+            lambda x: Where(x.args[0] > 0, 1, Where(x.args[0] < 0, -1, 0)),
+        )
+        return by_tile.replace(
+            lambda x: isinstance(x, Where) and self.rank(x.args[0]) == TILE, lambda x: self._by_relations(*x.args)
+        )
+
+    def _by_relations(self, condition: Expr, yes: Expr, no: Expr) -> Expr:
+        """A choice by one relation after the other."""
+        if self.rank(condition) < TILE:
+            return Where(condition, yes, no)
+        if isinstance(condition, Relational):
+            return Choice(sympy.Symbol(RELATIONS[condition.rel_op]), condition.lhs, condition.rhs, yes, no)
+        first, *others = sorted(condition.args, key=sympy.default_sort_key)
+        rest = self._by_relations(condition.func(*others), yes, no)
+        found = (rest, no) if isinstance(condition, sympy.And) else (yes, rest)
+        return self._by_relations(first, *found)
+
     def text(self, of: Expr, binds: int = SUM) -> str:
         """The expression as device code, in brackets where it binds less than `binds`."""
         found, strength = (self._truth(of), ATOM) if _is_truth(of) else self._number(of)
@@ -84,6 +107,8 @@ class _Printer:
         if isinstance(of, sympy.sign):
             x = self.text(of.args[0])
             return f"tl.where({x} > 0.0, 1.0, tl.where({x} < 0.0, -1.0, 0.0))", ATOM
+        if isinstance(of, Choice):
+            return f"where_{of.args[0].name}({', '.join(self.text(x) for x in of.args[1:])})", ATOM
         if isinstance(of, Where):
             return f"tl.where({', '.join(self.text(x) for x in of.args)})", ATOM
         return f"{CALLS[of.func]}({', '.join(self.text(x) for x in of.args)})", ATOM

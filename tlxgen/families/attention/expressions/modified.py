@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,14 +35,20 @@ class Modified:
         return any("tanh(" in line for line in (*self.code, *self.sloped))
 
     @property
+    def relations(self) -> tuple[str, ...]:
+        """By which its choices differ within a tile."""
+        return tuple(sorted(set(re.findall(r"\bwhere_(\w+)\(", " ".join((*self.code, *self.sloped))))))
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """The numbers of a tile that it reads, in order."""
-        return tuple(name for name in PARAMETERS if name in self.uses)
+        aligned = ("n_q", "n_k") if "aligned" in self.uses else ()
+        return tuple(name for name in PARAMETERS if name in self.uses or name in aligned)
 
     @property
     def by_place(self) -> bool:
         """Whether it reads where queries or keys are."""
-        return not self.uses.isdisjoint(("q", "k", "apart"))
+        return not self.uses.isdisjoint(("q", "k", "apart", "aligned"))
 
 
 @functools.lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ SCORES, SCALE_LOG2 = sympy.Symbol("scores", real=True), sympy.Symbol("scale_log2
 Q, K, HEAD, BATCH = sympy.symbols("q k head batch", integer=True, nonnegative=True)
 HEADS, N_Q, N_K = sympy.symbols("heads n_q n_k", integer=True, positive=True)
 APART = sympy.Symbol("apart", integer=True)  # k - q, which is exact where either alone is rounded by a factor
+ALIGNED = sympy.Symbol("aligned", integer=True)  # the same, where the last query is beside the last key
 SYMBOLS = {s.name: s for s in (SCORE, Q, K, HEAD, BATCH, HEADS, N_Q, N_K)}
 LOG2_E = sympy.Float("1.4426950408889634", 17)
 
@@ -44,6 +45,12 @@ class Where(sympy.Function):  # type: ignore[misc]
 
     def _eval_is_real(self) -> bool:
         return True
+
+
+class Choice(sympy.Function):  # type: ignore[misc]
+    """A choice by one relation, for device code: its name, both sides, the number where it is true, and the other."""
+
+    nargs = 5
 
 
 class _OfTwo(sympy.Function):  # type: ignore[misc]
@@ -107,9 +114,12 @@ def times(factor: Expr, of: Expr) -> Expr:
 
 
 def _apart(found: Expr) -> Expr:
-    """With k - q as one symbol, if the places appear in no other way."""
+    """With k - q, or k - q - (n_k - n_q), as one symbol, if places, or places and lengths, appear in no other way."""
     by_distance = found.subs(K, Q + APART)
-    return found if by_distance.has(Q) else by_distance
+    if by_distance.has(Q):
+        return found
+    aligned = by_distance.subs(APART, ALIGNED + N_K - N_Q)
+    return by_distance if aligned.has(N_Q, N_K) else aligned
 
 
 def _affine(of: Expr) -> Expr | None:
