@@ -83,8 +83,9 @@ def visible(scores, row, key, n_q, n_k, LEFT, RIGHT):
     """Which of the scores (queries, keys) count; `row` and `key` are the tile's first."""
     keys = key + tl.arange(0, scores.shape[1])[None, :]
     place = row + tl.arange(0, scores.shape[0])[:, None] + n_k - n_q  # the key at which a query stands
-    seen = (keys >= place - LEFT) & (keys <= tl.minimum(place + RIGHT, n_k - 1))
-    return seen
+    first = place - LEFT
+    count = tl.maximum(tl.minimum(place + RIGHT + 1, n_k) - first, 0)
+    return (keys - first).to(tl.uint32, bitcast=True) < count.to(tl.uint32, bitcast=True)
 
 
 @triton.jit

@@ -67,14 +67,8 @@ def ring_slot(count, SLOTS: tl.constexpr):
 @triton.jit
 def where_gt(x, y, a, b):
     """a where x > y, else b: by tl.where LLVM would keep the conditions of a whole tile, as bits."""
-    return tl.inline_asm_elementwise(
-        "{ .reg .pred p; setp.gt.f32 p, $1, $2; selp.f32 $0, $3, $4, p; }",
-        "=f,f,f,f,f",
-        [x, y, a, b],
-        tl.float32,
-        is_pure=True,
-        pack=1,
-    )
+    choice: tl.constexpr = "{.reg .pred p; setp.gt.f32 p, $1, $2; selp.f32 $0, $3, $4, p;}"
+    return tl.inline_asm_elementwise(choice, "=f,f,f,f,f", [x, y, a, b], tl.float32, is_pure=True, pack=1)
 
 
 @triton.jit
@@ -88,9 +82,8 @@ def modified(scores, row, key, n_q, n_k, scale_log2):
     queries = row + tl.arange(0, scores.shape[1])[None, :]
     keys = key + tl.arange(0, scores.shape[0])[:, None]
     aligned = (keys - (queries + (n_k - n_q))).to(tl.float32)  # k - q - (n_k - n_q)
-    t0 = tl.abs(aligned)
-    t1 = scale_log2 * scores
-    return where_gt(t0, 64.0, 0.5 * t1, t1 - 1.4426950408889634), where_gt(t0, 64.0, 0.5, 1.0)
+    t0 = scale_log2 * scores
+    return where_gt(tl.abs(aligned), 64.0, 0.5 * t0, t0 - 1.4426950408889634), where_gt(tl.abs(aligned), 64.0, 0.5, 1.0)
 
 
 @triton.jit

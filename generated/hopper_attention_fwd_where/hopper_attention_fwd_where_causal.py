@@ -78,14 +78,8 @@ def ring_slot(count, SLOTS: tl.constexpr):
 @triton.jit
 def where_gt(x, y, a, b):
     """a where x > y, else b: by tl.where LLVM would keep the conditions of a whole tile, as bits."""
-    return tl.inline_asm_elementwise(
-        "{ .reg .pred p; setp.gt.f32 p, $1, $2; selp.f32 $0, $3, $4, p; }",
-        "=f,f,f,f,f",
-        [x, y, a, b],
-        tl.float32,
-        is_pure=True,
-        pack=1,
-    )
+    choice: tl.constexpr = "{.reg .pred p; setp.gt.f32 p, $1, $2; selp.f32 $0, $3, $4, p;}"
+    return tl.inline_asm_elementwise(choice, "=f,f,f,f,f", [x, y, a, b], tl.float32, is_pure=True, pack=1)
 
 
 @triton.jit

@@ -96,8 +96,9 @@ def visible(scores, row, key, n_k, LEFT, RIGHT):
     """Zero in place of the scores of keys that a query does not see; `row` and `key` are the tile's first."""
     keys = key + tl.arange(0, scores.shape[1])[None, :]
     place = row + tl.arange(0, scores.shape[0])[:, None]  # the key at which a query stands
-    seen = (keys >= place - LEFT) & (keys <= tl.minimum(place + RIGHT, n_k - 1))
-    return tl.where(seen, scores, 0.0)
+    first = place - LEFT
+    count = tl.maximum(tl.minimum(place + RIGHT + 1, n_k) - first, 0)
+    return tl.where((keys - first).to(tl.uint32, bitcast=True) < count.to(tl.uint32, bitcast=True), scores, 0.0)
 
 
 @triton.jit

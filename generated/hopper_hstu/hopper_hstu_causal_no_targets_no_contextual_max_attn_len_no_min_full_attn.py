@@ -100,11 +100,7 @@ def visible(scores, row, key, n_q, n_k, NEAR):
     """Zero in place of the scores of keys that a query does not see; `row` and `key` are the tile's first."""
     keys = key + tl.arange(0, scores.shape[1])[None, :]
     place = row + tl.arange(0, scores.shape[0])[:, None] + n_k - n_q  # the key at which a query stands
-    last = tl.minimum(place, n_k)
-    first = tl.minimum(place, n_k) - NEAR
-    seen = (keys < last) | (keys == place)
-    seen = seen & (keys >= first)
-    return tl.where(seen, scores, 0.0)
+    return tl.where((place - keys).to(tl.uint32, bitcast=True) < (NEAR + 1).to(tl.uint32, bitcast=True), scores, 0.0)
 
 
 @triton.jit

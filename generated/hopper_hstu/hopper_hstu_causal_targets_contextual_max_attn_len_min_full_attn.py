@@ -113,8 +113,8 @@ def visible(scores, row, key, n_q, n_k, history, CONTEXT, NEAR, FULL):
     first = tl.where((place < CONTEXT) | (first < CONTEXT), 0, first)
     first = tl.where(tl.minimum(place, history) >= history - FULL, 0, first)
     last = tl.where(place < CONTEXT, history, last)
-    seen = (keys < last) | (keys == place)
-    seen = seen & (keys >= first)
+    seen = (keys - first).to(tl.uint32, bitcast=True) < tl.maximum(last - first, 0).to(tl.uint32, bitcast=True)
+    seen = seen | (keys == place)
     return tl.where(seen, scores, 0.0)
 
 

@@ -104,8 +104,8 @@ def visible(scores, row, key, n_q, n_k, history, NEAR, FULL):
     last = tl.minimum(place, history)
     first = tl.minimum(place, history) - NEAR
     first = tl.where(tl.minimum(place, history) >= history - FULL, 0, first)
-    seen = (keys < last) | (keys == place)
-    seen = seen & (keys >= first)
+    seen = (keys - first).to(tl.uint32, bitcast=True) < tl.maximum(last - first, 0).to(tl.uint32, bitcast=True)
+    seen = seen | (keys == place)
     return tl.where(seen, scores, 0.0)
 
 

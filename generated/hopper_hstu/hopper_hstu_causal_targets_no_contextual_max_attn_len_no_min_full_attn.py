@@ -102,8 +102,8 @@ def visible(scores, row, key, n_q, n_k, history, NEAR):
     place = row + tl.arange(0, scores.shape[0])[:, None] + n_k - n_q  # the key at which a query stands
     last = tl.minimum(place, history)
     first = tl.minimum(place, history) - NEAR
-    seen = (keys < last) | (keys == place)
-    seen = seen & (keys >= first)
+    seen = (keys - first).to(tl.uint32, bitcast=True) < tl.maximum(last - first, 0).to(tl.uint32, bitcast=True)
+    seen = seen | (keys == place)
     return tl.where(seen, scores, 0.0)
 
 

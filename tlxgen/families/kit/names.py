@@ -18,6 +18,7 @@ _DEFINED = re.compile(r"^\s*(?:def|class)\s+([A-Za-z_]\w*)", re.MULTILINE)
 _OUTERMOST = re.compile(r"^(?:def|class)\s+([A-Za-z_]\w*)", re.MULTILINE)  # in code that no template indents
 _IMPORTED = re.compile(r"^(?:import|from\s+[\w.]+\s+import)\s+(.+)$", re.MULTILINE)
 _MORE = re.compile(r"\bimports\(([^)]*)\)")  # arguments of the macro that prints imports
+_TABLE = re.compile(r"\bset defined = \{([^}]*)\}")  # names of functions that a template makes of a table, and what for
 _ASSIGNED = re.compile(r"^([a-z]\w*)(?:, ([a-z]\w*))* =", re.MULTILINE)
 _TAG = re.compile(r"{%.*?%}|{{.*?}}")
 _CONSTANT = re.compile(r"(?<![.\w])[A-Z][A-Z0-9_]*\b")  # not an attribute
@@ -38,7 +39,7 @@ def of_modules(templates: Path, name: str) -> frozenset[str]:
     for line in _IMPORTED.findall(text):
         words = [part.split() for part in _TAG.sub("", line).split(",")]
         found.update(part[-1].split(".")[0] for part in words if part)  # the name that `a.b as c` binds
-    for given in _MORE.findall(text):
+    for given in (*_MORE.findall(text), *_TABLE.findall(text)):
         found.update(re.findall(r'"(\w+)"', given))
     return frozenset(found | _shared() if f"from .{HOST.stem} import" in text else found)
 

@@ -35,13 +35,15 @@ def lines(results: Sequence[Expr]) -> tuple[str, ...]:
     """Statements that compute the results, the last of which returns them."""
     printer, made = _Printer(), []
     chosen = [printer.chosen(x) for x in results]
-    repeated, reduced = sympy.cse(chosen, symbols=map(sympy.Symbol, _names()), order="canonical")
-    constants = {symbol: value for symbol, value in repeated if value.is_number}
-    for symbol, value in repeated:
-        if symbol not in constants:
-            printer.ranks[symbol.name] = printer.rank(value)
-            made.append(f"{symbol.name} = {printer.text(value.subs(constants))}")
-    return (*made, f"return {', '.join(printer.text(value.subs(constants)) for value in reduced)}")
+    repeated, reduced = sympy.cse(chosen, symbols=sympy.numbered_symbols("repeated"), order="canonical")
+    names, again = _names(), dict[Expr, Expr]()
+    for symbol, found in repeated:
+        value = found.xreplace(again)
+        again[symbol] = value if _is_free(value) else sympy.Symbol(next(names))
+        if not _is_free(value):
+            printer.ranks[again[symbol].name] = printer.rank(value)
+            made.append(f"{again[symbol].name} = {printer.text(value)}")
+    return (*made, f"return {', '.join(printer.text(value.xreplace(again)) for value in reduced)}")
 
 
 def is_flat(of: Expr) -> bool:
@@ -158,6 +160,11 @@ class _Printer:
         if base.is_number:
             return f"tl.exp2({self.text(sympy.log(base, 2) * exponent)})", ATOM
         return f"tl.exp2({self.text(exponent, ATOM)} * tl.log2({self.text(base)}))", ATOM
+
+
+def _is_free(of: Expr) -> bool:
+    """Whether nothing is gained where it is computed once: a number, or a magnitude, which takes no instruction."""
+    return bool(of.is_number or (isinstance(of, sympy.Abs) and of.args[0].is_Symbol))
 
 
 def _is_truth(of: Expr) -> bool:
