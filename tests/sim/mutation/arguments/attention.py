@@ -8,7 +8,8 @@ JAGGED = r"^hopper_(gdpa|hstu)/"
 DEFAULT_SCHEDULE = rf"^hopper_attention_fwd(_masks/.*packed|/)|{JAGGED}"  # turns, with the products under the softmax
 DECODE = r"^hopper_attention_decode"
 # Items that are drawn, and told the consumers in a ring.
-DRAWN = rf"^hopper_attention_fwd_(masks/.*_packed$|packed/)|{JAGGED}"
+NARROW = r"(?!.*(?<!no)_max_attn_len)(?!.*_window)"  # items of these are not drawn
+DRAWN = rf"^hopper_attention_fwd_(masks/.*_packed$|packed/)|{NARROW}(?:{JAGGED})"
 ARGUED = (
     Equivalent(
         "The first item: the ring has not been used, so that its slot is 0, of phase 0, and free.",
