@@ -60,7 +60,7 @@ FAULTS = (
     Mutant("a row that sees nothing", LOWER, "tl.where(l > 0.0, 1.0 / l, 0.0)", "1.0 / l", 0, SHORT),
     Mutant("-inf minus -inf", LOWER, 'tl.where(top == float("-inf"), 0.0, top)', "top", 0, SHORT),
     Mutant("the left edge of a window not masked", WINDOW, "if part != 1:", "if part == 0:", 0, LONG),
-    Mutant("one key too many to the left", WINDOW, "keys >= place - LEFT", "keys >= place - LEFT - 1", 0, LONG),
+    Mutant("one key too many to the left", WINDOW, "first = place - LEFT", "first = place - LEFT - 1", 0, LONG),
     Mutant("heads mixed up", CAUSAL, "kv_head = head // (H // H_KV)", "kv_head = head % H_KV", 0, (1, 4, 2, 200, 200)),
     Mutant("an item too few", CAUSAL, "tl.cdiv(N_Q, BLOCK_M) * B * H", "tl.cdiv(N_Q, BLOCK_M) * B * H - 1", 0, SQUARE),
     Mutant(
