@@ -100,7 +100,11 @@ def visible(scores, row, key, n_q, n_k, NEAR):
     """Zero in place of the scores of keys that a query does not see; `row` and `key` are the tile's first."""
     keys = key + tl.arange(0, scores.shape[1])[None, :]
     place = row + tl.arange(0, scores.shape[0])[:, None] + n_k - n_q  # the key at which a query stands
-    return tl.where((place - keys).to(tl.uint32, bitcast=True) < (NEAR + 1).to(tl.uint32, bitcast=True), scores, 0.0)
+    return tl.where(
+        (place - keys).to(tl.uint32, bitcast=True) < tl.cast(NEAR + 1, tl.int32).to(tl.uint32, bitcast=True),
+        scores,
+        0.0,
+    )
 
 
 @triton.jit
