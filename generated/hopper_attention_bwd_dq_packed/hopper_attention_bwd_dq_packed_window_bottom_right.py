@@ -34,7 +34,6 @@ from ._host import (
     layout,
     missing,
     no_tensor,
-    number,
     on_cuda,
     pick,
     positive,
@@ -98,8 +97,8 @@ def visible(scores, row, key, n_q, n_k, LEFT, RIGHT):
     keys = key + tl.arange(0, scores.shape[1])[None, :]
     place = row + tl.arange(0, scores.shape[0])[:, None] + n_k - n_q  # the key at which a query stands
     first = place - LEFT
-    number = tl.maximum(tl.minimum(place + RIGHT + 1, n_k) - first, 0)
-    return (keys - first).to(tl.uint32, bitcast=True) < number.to(tl.uint32, bitcast=True)
+    width = tl.maximum(tl.minimum(place + RIGHT + 1, n_k) - first, 0)
+    return (keys - first).to(tl.uint32, bitcast=True) < width.to(tl.uint32, bitcast=True)
 
 
 @triton.jit
