@@ -1,91 +1,33 @@
-"""Writes random GEMM specs that fit, one variant each, to check combinations that nobody would think of.
+"""Writes random specs that fit, of every family, one variant each, to check combinations that nobody would think of.
 
-    python benchmarks/random_specs.py FOLDER --count 80 --seed 1
+    python -m benchmarks.random_specs FOLDER --count 80 --seed 1 [--kernel attention_fwd ...] [--arch sm90]
     tlxgen compile FOLDER
+    tlxgen verify FOLDER
     tlxgen check FOLDER --json RESULT          (on a Hopper GPU)
 
-The same seed gives the same specs for as long as the same ones fit.
+A spec is drawn from specs/, a point from its axes, and some of its keys get other values: any that the key may have, or
+for a number one near those of the family's specs. The same seed gives the same specs for as long as the same ones fit.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import random
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tlxgen import families
 from tlxgen.errors import TlxgenError
-from tlxgen.spec import load
+from tlxgen.spec import Document, axis_paths, load
+from tlxgen.spec.paths import texts
 
-OPS = ["bias", "relu", "gelu", "silu", "residual", "scale", "scale_rowwise"]
-HINTS = ["none", "evict_first", "evict_last"]
-
-
-def draw(rng: random.Random) -> dict[str, Any]:
-    """A spec drawn from every axis of the family, without its name; many do not fit."""
-    fp8 = rng.random() < 0.2
-    a = rng.choice(["e4m3", "e5m2"] if fp8 else ["fp16", "bf16"])
-    b = rng.choice(["e4m3", "e5m2"]) if fp8 else a
-    layouts = ("row", "col") if fp8 else (rng.choice(["row", "col"]), rng.choice(["row", "col"]))
-    spec: dict[str, Any] = {
-        "problem": {
-            "a": {"dtype": a, "layout": layouts[0]},
-            "b": {"dtype": b, "layout": layouts[1]},
-            "c": {"dtype": rng.choice(["fp16", "bf16", "fp32"])},
-        },
-        "tile": {"m": rng.choice([64, 128, 256]), "n": rng.choice([32, 64, 128, 256]), "k": rng.choice([32, 64, 128])},
-        "rings": {
-            "ab": {
-                "stages": rng.randint(2, 6),
-                "full": rng.choice(["shared", "separate"]),
-                "empty": rng.choice(["leader", "warp"]),
-            },
-            "c": {"stages": rng.randint(1, 3), "empty": rng.choice(["leader", "warp"])},
-        },
-        "schedule": {
-            "kind": rng.choice(["grid", "persistent", "persistent"]),
-            "group_m": rng.choice([1, 2, 5, 8]),
-            "split_k": rng.choice([1, 1, 2, 4, 7]),
-        },
-        "cache": {name: rng.choice(HINTS) for name in "abc"},
-        "epilogue": {
-            "ops": rng.sample(OPS, rng.choice([0, 0, 1, 2, 3])),
-            "subtiles": rng.choice([1, 2, 4]),
-            "store": rng.choice(["tma", "tma", "direct"]),
-        },
-    }
-    return spec | (specialized(rng) if rng.random() < 0.85 else pipelined(rng))
-
-
-def specialized(rng: random.Random) -> dict[str, Any]:
-    mma = {
-        "replicate": rng.choice([1, 2]),
-        "split": rng.choice(["cooperative", "pingpong"]),
-        "order": rng.choice(["named", "mbarrier"]),
-        "in_flight": rng.choice([0, 1]),
-        "registers": rng.choice([None, 232, 240, 208]),
-        "warps": rng.choice([4, 4, 4, 8]),
-    }
-    part: dict[str, Any] = {"tasks": {"mma": mma}, "cluster": rng.choice([{}, {}, {"m": 2}, {"n": 2}])}
-    if rng.random() < 0.3:
-        part["tasks"]["epilogue"] = {"warps": rng.choice([1, 4])}
-        part["guards"] = {"EPILOGUE_TASK": rng.choice([True, False, "keep"])}
-    return part
-
-
-def pipelined(rng: random.Random) -> dict[str, Any]:
-    return {"tasks": {"specialized": False, "mma": {"warps": rng.choice([4, 8]), "in_flight": rng.choice([0, 1])}}}
-
-
-def fits(path: Path) -> bool:
-    """Whether a variant of the spec is left after planning."""
-    try:
-        document = load(path)
-        return bool(families.of(document).kernels(document).structures)
-    except TlxgenError:
-        return False
+SPECS = Path(__file__).parent.parent / "specs"
+MOST = 20  # keys of a spec that are changed
 
 
 def main() -> None:
@@ -93,20 +35,107 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=80)
     parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    rng, made, drawn = random.Random(arguments.seed), 0, 0
-    while made < arguments.count:
+    parser.add_argument("--kernel", nargs="*", default=[], help="of these families only")
+    parser.add_argument("--arch", choices=("sm90", "sm100"), help="of this architecture only")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    documents = [load(path, tuned=False) for path in sorted(SPECS.glob("*.yaml"))]
+    drawn_from = [
+        one
+        for one in documents
+        if given.arch in (None, one.data["arch"]) and (not given.kernel or one.data["kernel"] in given.kernel)
+    ]
+    values = used(documents)
+    rng, made, drawn = random.Random(given.seed), 0, 0
+    while made < given.count:
         drawn += 1
-        name = f"random_{made:03}"
-        path = arguments.folder / f"{name}.yaml"
-        # JSON is YAML; nothing is lost by writing it so.
-        path.write_text(json.dumps({"kernel": "gemm", "name": name, "arch": "sm90", **draw(rng)}, indent=1))
-        if fits(path):
+        path = given.folder / f"random_{given.seed}_{made:03}.yaml"
+        if draw(rng, rng.choice(drawn_from), values, path):
             made += 1
         else:
             path.unlink()
     print(f"{made} of {drawn} drawn specs fit")
+
+
+def used(documents: list[Document]) -> dict[tuple[str, str], list[Any]]:
+    """By family and key, the numbers and texts that specs have there."""
+    found: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for document in documents:
+        axes = document.data.get("variants", {}).get("axes", {})
+        for path in keys(document):
+            for value in (*axes.get(path, ()), at(document.data, path)):
+                known = found[document.data["kernel"], path]
+                if value is not None and value not in known:
+                    known.append(value)
+    return found
+
+
+def keys(document: Document) -> dict[str, Any]:
+    """The keys of a family that have a value of their own, by path."""
+    return _keys(families.of(document).model)
+
+
+@cache
+def _keys(model: Any) -> dict[str, Any]:
+    paths = axis_paths(model)
+    inner = {path.rpartition(".")[0] for path in paths}
+    return {path: kind for path, kind in paths.items() if path not in {*inner, "arch", "toolchain"} and "*" not in path}
+
+
+def draw(rng: random.Random, document: Document, values: dict[tuple[str, str], list[Any]], path: Path) -> bool:
+    """Writes a point of the spec's axes, if that fits, and what still does of some changes, one after the other."""
+    spec = copy.deepcopy(document.data) | {"name": path.stem, "description": document.data["name"]}
+    axes = (spec.pop("variants", None) or {}).get("axes", {})
+    for other in ("tuned", "bake", "keep"):
+        spec.pop(other, None)
+    for key, some in axes.items():
+        put(spec, key, rng.choice(some))
+    if not fits(spec, path):
+        return False
+    kinds = keys(document)
+    for key in rng.sample([*kinds], min(len(kinds), rng.randint(1, MOST))):
+        changed, choices = copy.deepcopy(spec), [*possible(kinds[key], values[spec["kernel"], key])]
+        if choices:
+            value = rng.choice(choices)
+            put(changed, key, value)
+            changed["description"] += f", {key}: {value}"
+            spec = changed if at(spec, key) != value and fits(changed, path) else spec
+    return fits(spec, path)
+
+
+def possible(kind: Any, known: list[Any]) -> Iterator[Any]:
+    """Values of a key of this type, of which specs have some."""
+    if "bool" in str(kind):
+        yield from (True, False)
+    yield from [text for text in texts(kind) or () if text not in known]
+    yield from known
+    for value in known:
+        if type(value) is int and value > 0:
+            yield from (x for x in (value + 1, 2 * value, value // 2) if x and x not in known)
+
+
+def at(data: Any, path: str) -> Any:
+    for key in path.split("."):
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def put(data: dict[str, Any], path: str, value: Any) -> None:
+    *outer, last = path.split(".")
+    for key in outer:
+        data[key] = data[key] if isinstance(data.get(key), dict) else {}
+        data = data[key]
+    data[last] = value
+
+
+def fits(spec: dict[str, Any], path: Path) -> bool:
+    """Whether a variant of the spec, which is written to the file, is left after planning."""
+    path.write_text(json.dumps(spec, indent=1))  # JSON is YAML
+    try:
+        document = load(path)
+        return bool(families.of(document).kernels(document).structures)
+    except TlxgenError:
+        return False
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ from ._host import (
     layout,
     missing,
     no_tensor,
-    number,
     on_cuda,
     pick,
     positive,

@@ -98,7 +98,8 @@ def test_the_looking_finds_what_it_looks_for(text: str) -> None:
     assert names(tree) & LIBRARY or copies or imported(tree) - {"torch", "triton", *sys.stdlib_module_names}
 
 
-def test_no_module_asks_for_a_name_that_it_does_not_have() -> None:
-    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F", "--ignore", "F401"]
-    done = subprocess.run([*ruff, str(GENERATED)], capture_output=True, text=True)
+def test_no_module_asks_for_a_name_that_it_does_not_have_or_need() -> None:
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F"]
+    handed_on = ["--per-file-ignores", "_*.py:F401"]  # of what modules that are not private have, under one name
+    done = subprocess.run([*ruff, *handed_on, str(GENERATED)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -69,6 +69,7 @@ ILLEGAL: list[tuple[dict[str, Any], str, str]] = [
     ({**FEW, **HELPED}, "schedule.tail", "turned in A's place"),
     ({**FEW, "epilogue.subtiles": 2}, "epilogue.subtiles", "rows of the accumulator"),
     ({**SM100, **FEW}, "tasks.mma.exchange", "on sm100 A's rows fill the instruction"),
+    ({**SM100, "tasks.mma.columns": "whole"}, "tasks.mma.columns", "on sm100 the columns of a tile are a power of two"),
     ({**HELPED, "cluster.n": 2}, "cluster", "schedule.tail is helped: the parts of a tile"),
     ({**HELPED, "rings.ab.full": "separate"}, "rings.ab.full", "a helper's sums"),
     ({**SM100, **HELPED}, "schedule.tail", "stay whole"),

@@ -169,6 +169,10 @@ def test_a_fault_is_found(form: str, values: dict[str, Any], name: str, old: str
             "sums of parts are stored by blocks of rows of C",
         ),
         ({"epilogue.store": "direct"}, "blocks leave by TMA: tma"),
+        (
+            {**COLUMN, "tasks.mma.exchange": False, "cluster": {"k": 2}, "tile": {"m": 64, "n": 128, "k": 64}},
+            "CTAs along k send each other slices of sums, not blocks",
+        ),
     ],
 )
 def test_what_does_not_go_with_it(change: dict[str, Any], text: str, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def _beside_whole(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
         "sums of parts are stored by blocks of rows of C: whole",
     )
     yield "schedule.split_k", spec.schedule.split_k > 1, "sums of parts are not made of blocks: 1"
+    yield "cluster.k", spec.cluster.k > 1, "CTAs along k send each other slices of sums, not blocks of them: 1"
     yield "epilogue.store", spec.epilogue.store != "tma", "blocks leave by TMA: tma"
     yield "tasks.epilogue", spec.tasks.epilogue is not None, "consumers store their blocks: no store task"
 
@@ -324,6 +325,7 @@ def _blackwell(spec: GemmKeys) -> list[Fault]:
         ("tasks.mma.split", mma.split == "pingpong", "accumulators in tensor memory overlap MMA and epilogue"),
         ("tasks.mma.order", "order" in mma.model_fields_set, "no replicas take turns"),
         ("tasks.mma.promote", mma.promote, "tcgen05 accumulates in fp32"),
+        ("tasks.mma.columns", mma.columns is not None, "the columns of a tile are a power of two, and one product's"),
         ("tasks.mma.in_flight", "in_flight" in mma.model_fields_set, "the tensor core itself releases a slot"),
         ("rings.ab.empty", spec.rings.ab.empty == "warp", "the tensor core releases a slot, and arrives once: leader"),
         ("schedule.kind", spec.schedule.kind == "dynamic", "the hardware hands out tiles without a counter: clc"),

@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 
 from tlxgen.render.passes._blocks import Blocks, Splice
-from tlxgen.render.passes._names import is_pure, loads
+from tlxgen.render.passes._names import binds, is_pure, loads
 from tlxgen.render.passes._parameters import DropParameters, argument, constexprs, plain_calls, positions
 from tlxgen.render.passes._tree import decorator_names, dotted, functions, is_jit, walk, without
 
@@ -100,8 +100,7 @@ def _is_private(function: cst.FunctionDef, alone: bool) -> bool:
 
 def drop_imports(module: cst.Module) -> cst.Module:
     """`module` without unused top-level imports. Imports with `# noqa` or of the form `import a as a` stay."""
-    read = loads(module)
-    read.update(exported(module))
+    read = sum(map(_read_of_module, module.body), Counter(exported(module)))
 
     def replace(line: cst.BaseStatement) -> Splice | None:
         if not isinstance(line, cst.SimpleStatementLine) or "noqa" in _comment(line):
@@ -115,6 +114,13 @@ def drop_imports(module: cst.Module) -> cst.Module:
         return Splice([line.with_changes(body=kept)])
 
     return _without(module, replace)
+
+
+def _read_of_module(statement: cst.BaseStatement | cst.BaseSmallStatement) -> Counter[str]:
+    """Names that a statement of a module reads, without the variables of a jit function, which has no inner scopes."""
+    read = loads(statement)
+    own = binds(statement.body) if isinstance(statement, cst.FunctionDef) and is_jit(statement) else ()
+    return Counter({name: count for name, count in read.items() if name not in own})
 
 
 def _comment(line: cst.SimpleStatementLine) -> str:
