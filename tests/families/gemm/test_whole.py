@@ -169,6 +169,7 @@ def test_a_fault_is_found(form: str, values: dict[str, Any], name: str, old: str
             "sums of parts are stored by blocks of rows of C",
         ),
         ({"epilogue.store": "direct"}, "blocks leave by TMA: tma"),
+        ({"epilogue.ops": ["swiglu"]}, "boxes of C have half of the columns: no swiglu"),
         (
             {**COLUMN, "tasks.mma.exchange": False, "cluster": {"k": 2}, "tile": {"m": 64, "n": 128, "k": 64}},
             "CTAs along k send each other slices of sums, not blocks",

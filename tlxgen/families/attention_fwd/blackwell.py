@@ -23,6 +23,7 @@ from .spec import ForwardSpec
 ROWS = 128  # queries of a group: a row for each thread of the four warps, the lanes of tensor memory
 COLUMNS = 64  # of O that the correction holds at a time, at most: it gets the registers that are left over
 COLUMNS_MX = 32  # the same, where it also stores the log-sum-exp and ptxas spills what it holds beside 64
+MX_CAPTURED = 64  # bytes that tasks capture with MX scales: three descriptors more, aligned
 
 
 def decisions(spec: ForwardSpec) -> dict[str, Any]:
@@ -50,7 +51,8 @@ def arguments(spec: ForwardSpec, facts: AttentionFacts) -> dict[str, Any]:
 
 def smem(spec: ForwardSpec) -> tuple[int, int]:
     """Bytes that the compiler allocates for captures and alignment, and for layout conversions: a thread has a row."""
-    return Sm100.captures + (Sm100.clc_response if spec.schedule.kind == "clc" else 0), 0
+    captures = Sm100.captures + MX_CAPTURED * spec.scaled
+    return captures + (Sm100.clc_response if spec.schedule.kind == "clc" else 0), 0
 
 
 def roles(spec: ForwardSpec, facts: AttentionFacts) -> tuple[Role, ...]:

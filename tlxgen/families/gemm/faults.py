@@ -116,6 +116,8 @@ def _beside_whole(spec: GemmKeys) -> Iterator[tuple[str, object, str]]:
     yield "schedule.split_k", spec.schedule.split_k > 1, "sums of parts are not made of blocks: 1"
     yield "cluster.k", spec.cluster.k > 1, "CTAs along k send each other slices of sums, not blocks of them: 1"
     yield "epilogue.store", spec.epilogue.store != "tma", "blocks leave by TMA: tma"
+    halving = [op for op in spec.epilogue.ops if OPS[op].halves]
+    yield "epilogue.ops", halving, f"boxes of C have half of the columns: no {', '.join(halving)}"
     yield "tasks.epilogue", spec.tasks.epilogue is not None, "consumers store their blocks: no store task"
 
 
