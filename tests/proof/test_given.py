@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,28 @@ def test_a_host_function_that_launches_the_same_gives_the_same(module: Path) -> 
     before, kernels = told(module), kernels_of_text(module.read_text())
     change(module, "    block_m = config.kwargs", "    once, again = 1, 2  # nobody asks\n    block_m = config.kwargs")
     assert (told(module), kernels_of_text(module.read_text())) == (before, kernels)
+
+
+OF_SOFTMAX = """
+from pathlib import Path
+from tlxgen.proof.given import given_to
+folder = Path("generated/hopper_attention_fwd")
+name = "hopper_attention_fwd_none"
+print(given_to(Path("specs/hopper_attention_fwd.yaml"), name, folder / f"{name}.py", [("delays", 0)]))
+"""
+
+
+def test_another_processor_computes_the_same_reference() -> None:
+    """MKL has a path of its own for each kind, whose sums differ in the last bit."""
+    found = []
+    for kind in ({}, {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"}):
+        environment = {"PYTHONPATH": str(ROOT), **os.environ, **kind}
+        environment.pop("MKL_CBWR", None)  # this process has it from `given`
+        run = subprocess.run(
+            [sys.executable, "-c", OF_SOFTMAX], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        )
+        found.append(run.stdout.strip())
+    assert len(found[0]) == 64 and found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,10 @@ from tlxgen.sim import SMS, Session
 from tlxgen.verify import structures
 from tlxgen.verify.sms import counts_for, turn_of
 from tlxgen.verify.verification import Run
+
+# MKL adds up in one order on all processors, or each kind would have its own digests of references. It reads this once,
+# when it is first called.
+os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 KERNEL = re.compile(r"(triton\.)?jit\b|tl\.core\.builtin\b")  # decorators of what the simulator executes
 ROWS = "CONFIGS"
@@ -67,14 +72,16 @@ def _names_of(node: ast.stmt) -> set[str]:
 
 def given_to(spec: Path, structure: str, module: Path, ways: Sequence[Run]) -> str:
     """The digest of what the runs of a generated module are given. Empty if a host function fails."""
-    told, strict = _Told(), torch.are_deterministic_algorithms_enabled()
+    told, strict, threads = _Told(), torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
     torch.use_deterministic_algorithms(True, warn_only=True)  # memory that nobody has written is filled, too
+    torch.set_num_threads(1)
     try:
         _note_all(told, spec, structure, module, ways)
     except Exception:  # a run of the module says what is wrong with it
         return ""
     finally:
         torch.use_deterministic_algorithms(strict)
+        torch.set_num_threads(threads)
     return str(told.digest.hexdigest())
 
 

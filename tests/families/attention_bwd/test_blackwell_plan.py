@@ -108,6 +108,11 @@ def test_where_dk_reads_shared_memory_dq_may_come_first() -> None:
     assert not blackwell({"tasks.mma.order": "dq_dk_dp", "rings.ds.operand": "smem"}).reasons
 
 
+@pytest.mark.parametrize(("d", "dv"), [(64, 128), (128, 256)])
+def test_rows_of_v_are_as_long_as_those_of_k(d: int, dv: int) -> None:
+    assert f"head_dim_v = {dv}" in rules({"problem.head_dim": d, "problem.head_dim_v": dv})["head"]
+
+
 def test_a_place_that_somebody_may_still_read_cannot_be_taken() -> None:
     """Were dP released when it has been read, nobody would tell the MMA, which puts dQ there."""
     plan = blackwell()

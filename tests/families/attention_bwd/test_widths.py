@@ -138,7 +138,6 @@ def test_what_does_not_fit_says_why(values: dict[str, Any], rule: str, words: st
         ({**NARROW_V, "tasks.mma.meet": "named"}, "fill the registers of a consumer: they meet on an mbarrier"),
         ({**NARROW_V, "rings.dq.adds": "ordered"}, "above a head_dim of 128 no turn is handed on"),
         ({"problem.head_dim": 96, "arch": "sm100"}, "on sm100 it is 64 or 128"),
-        ({"problem.head_dim": 64, "problem.head_dim_v": 128, "arch": "sm100"}, "rows of V are as long as those of K"),
     ],
 )
 def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: str) -> None:

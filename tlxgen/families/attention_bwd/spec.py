@@ -57,7 +57,7 @@ class Sequences(Operands):
         le=256,
         multiple_of=8,
         description="Dv: elements of a row of V and O. Default: head_dim. sm90, where head_dim is above 128: more than "
-        "64, and no more than head_dim. sm100: head_dim.",
+        "64, and no more than head_dim.",
     )
     lengths: Literal["dense", "keys", "packed"] = Field(
         "dense",
@@ -594,12 +594,4 @@ def _blackwell(spec: KeysSpec) -> list[Fault]:
         *((f"tasks.mma.{name}", name in mma.model_fields_set, consumers) for name in ("meet", "ahead", "keep")),
     )
     alone = "dK and dV alone are for sm90: on sm100 all three gradients are made"
-    other = spec.head_dim_v != spec.problem.head_dim
-    return [
-        *own,
-        *kit.faults.where(
-            narrow,
-            ("problem.head_dim_v", other and not narrow[1], "on sm100 rows of V are as long as those of K: head_dim"),
-            ("problem.gradients", "dq" not in spec.gradients, alone),
-        ),
-    ]
+    return [*own, *kit.faults.where(narrow, ("problem.gradients", "dq" not in spec.gradients, alone))]
