@@ -20,6 +20,7 @@ from .facts import SLICE, BackwardFacts
 from .spec import KeysSpec
 
 BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and columns of a part of dQ
+CUT_CAPTURED = 64  # bytes that tasks capture where tiles have two buffers, of 64 columns and of 32: eight more at most
 
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def _stores(facts: BackwardFacts) -> list[str]:
 
 def smem(spec: KeysSpec) -> int:
     """Bytes that the compiler allocates for captures and alignment."""
-    return Sm90.captures
+    return Sm90.captures + CUT_CAPTURED * spec.cut
 
 
 def roles(spec: KeysSpec, facts: BackwardFacts) -> tuple[Role, ...]:
