@@ -110,7 +110,7 @@ def test_where_dk_reads_shared_memory_dq_may_come_first() -> None:
 
 @pytest.mark.parametrize(("d", "dv"), [(64, 128), (128, 256)])
 def test_rows_of_v_are_as_long_as_those_of_k(d: int, dv: int) -> None:
-    assert f"head_dim_v = {dv}" in rules({"problem.head_dim": d, "problem.head_dim_v": dv})["head"]
+    assert f"head_dim_v = {dv}" in rules({"problem.head_dim": d, "problem.head_dim_v": dv})["head-dim-v"]
 
 
 def test_a_place_that_somebody_may_still_read_cannot_be_taken() -> None:

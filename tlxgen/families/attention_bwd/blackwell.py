@@ -225,7 +225,7 @@ def reasons(facts: BackwardFacts) -> Iterator[Reason]:
     """What tiles ask of a head, and the place that dP, dS and dQ share of the order of products."""
     order, d, dv = facts.order, facts.head_dim, facts.head_dim_v
     if d != dv:
-        yield Reason("head", f"head_dim_v = {dv}: rows of V are as long as those of K, head_dim = {d}")
+        yield Reason("head-dim-v", f"head_dim_v = {dv}: rows of V are as long as those of K, head_dim = {d}")
     if facts.dq_reuse and facts.ds_in_tmem and not order.precedes("dk", "dq"):
         yield Reason("order", "dQ takes the place of dS, which the product for dK reads: dK comes before dQ")
     if facts.dq_place == "s" and order.precedes("dq", "dp", later=1):
