@@ -45,6 +45,8 @@ def main() -> None:
         for one in documents
         if given.arch in (None, one.data["arch"]) and (not given.kernel or one.data["kernel"] in given.kernel)
     ]
+    if not drawn_from:
+        parser.error("no spec is of these families and this architecture")
     values = used(documents)
     rng, made, drawn = random.Random(given.seed), 0, 0
     while made < given.count:

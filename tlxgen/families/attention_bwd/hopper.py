@@ -20,7 +20,7 @@ from .facts import SLICE, BackwardFacts
 from .spec import KeysSpec
 
 BLOCK = Sm90.wgmma_m  # keys a consumer, queries of a part of a step, rows and columns of a part of dQ
-CUT_CAPTURED = 64  # bytes that tasks capture where tiles have two buffers, of 64 columns and of 32: eight more at most
+CUT_CAPTURED = 64  # bytes that tasks capture where tiles have buffers of 64 and of 32 columns: eight buffers more
 
 
 def decisions(spec: KeysSpec) -> dict[str, Any]:
