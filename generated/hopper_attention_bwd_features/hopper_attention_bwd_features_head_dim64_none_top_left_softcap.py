@@ -82,7 +82,7 @@ def probabilities(scores, lse_log2, key, N_K, scale_log2, cap, DTYPE: tl.constex
     """
     scores, slope = capped(scores, scale_log2, cap)
     p = tl.exp2(scores - lse_log2[None, :])
-    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+    p, slope = p.to(DTYPE), p * slope  # P takes half the registers until dP is there
     if key + 64 > N_K:
         keys = key + tl.arange(0, 64)[:, None]
         p = tl.where(keys < N_K, p, 0.0)

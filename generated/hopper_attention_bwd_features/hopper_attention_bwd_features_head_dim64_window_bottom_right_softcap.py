@@ -92,7 +92,7 @@ def probabilities(scores, lse_log2, row, key, N_Q, N_K, LEFT, RIGHT, scale_log2,
     """
     scores, slope = capped(scores, scale_log2, cap)
     p = tl.exp2(scores - lse_log2[None, :])
-    p, slope = p.to(DTYPE), (p * slope).to(DTYPE)  # half the registers until dP is there
+    p, slope = p.to(DTYPE), p * slope  # P takes half the registers until dP is there
     if (row + N_K - N_Q + RIGHT < key + 63) | (row + N_K - N_Q + 63 - LEFT > key) | (key + 64 > N_K):
         seen = visible(scores, row, key, N_Q, N_K, LEFT, RIGHT)
         p = tl.where(seen, p, 0.0)

@@ -95,7 +95,7 @@ def visible(scores, row, n_q):
 def weights(scores, row, n_q, DTYPE: tl.constexpr):
     """What activated makes of the scores (keys, queries), from `key` and `row` on; zeros where a query sees no key."""
     p, slope = activated(scores)
-    p, slope = p.to(DTYPE), slope.to(DTYPE)  # half the registers until dP is there
+    p = p.to(DTYPE)  # half the registers until dP is there
     if row + 64 > n_q:
         seen = visible(scores, row, n_q)
         p = tl.where(seen, p, 0.0)

@@ -87,3 +87,18 @@ def test_one_fence_and_one_meeting_hand_ds_over_in_a_step() -> None:
         lines = [line.strip() for line in read(name).splitlines()]
         (at,) = (i for i, line in enumerate(lines) if line.startswith("tlx.named_barrier_wait("))
         assert lines[at - 1].startswith('tlx.fence("async_shared")')
+
+
+@pytest.mark.parametrize(
+    "spec, wide, narrow",
+    [
+        ("hopper_attention_bwd_features", *(f"head_dim{d}_window_bottom_right_softcap" for d in (64, 128))),
+        ("hopper_gdpa_bwd", "silu_none", "silu_window"),
+        ("hopper_gdpa_bwd", "gelu_none", "fast_gelu_none"),
+    ],
+)
+def test_slopes_wait_in_fp32_where_registers_suffice(spec: str, wide: str, narrow: str) -> None:
+    for name, rounds in ((wide, False), (narrow, True)):
+        text = (ROOT / spec / f"{spec}_{name}.py").read_text()
+        (line,) = (line for line in text.splitlines() if line.endswith("half the registers until dP is there"))
+        assert line.count(".to(DTYPE)") == 1 + rounds

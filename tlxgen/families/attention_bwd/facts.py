@@ -184,6 +184,19 @@ class BackwardFacts(GradientFacts):
         return self.sliced and not self.tight
 
     @property
+    def wide_slopes(self) -> bool:
+        """Whether what dP is multiplied by waits for it in fp32, as registers allow.
+
+        Rounded, it takes half of them, and three instructions for two elements. The derivative of fast_gelu takes the
+        registers itself (docs/measurements.md, "Slopes in fp32").
+        """
+        if self.tensor_memory or self.tight or self.by_columns or self.modified or self.blocks:
+            return False
+        if self.dbias != "none" or self.activation_name == "fast_gelu":
+            return False
+        return self.mask == "none" or bool(self.softcap) and self.columns <= self.part[1]
+
+    @property
     def whole_groups(self) -> bool:
         """Whether as many heads as fit into L2 are rarely a divisor of all: no power of two, as their columns are none.
 
