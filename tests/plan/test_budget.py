@@ -54,12 +54,14 @@ def test_the_last_byte_of_smem_may_be_used() -> None:
     assert rules(complete(plan(compiler_smem=(Use("scratch", exact + 1),)))) == ["smem"]
 
 
-def test_what_the_compiler_can_do_without_counts_only_where_there_is_room() -> None:
-    room = 232448 - 4 * 16384 - 8 * 8
-    for amount, used in ((room, 232448), (room + 1, 232448 - room)):
+def test_what_the_compiler_can_do_without_counts_unless_all_takes_more_than_256_kib() -> None:
+    needed = 4 * 16384 + 8 * 8
+    room = 232448 - needed
+    spare = 256 * 1024 - needed
+    for amount, used, rejected in ((room, 232448, []), (room + 1, 232449, ["smem"]), (spare + 1, needed, [])):
         whole = complete(plan(spare_smem=(Use("layout conversion", amount),)))
         assert budget(whole, "SMEM").used == used
-        assert whole.reasons == ()
+        assert rules(whole) == rejected
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ class Plan:
     specialized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
     compiler_smem: tuple[Use, ...] = ()  # bytes that the compiler adds: capture area, layout scratch
-    spare_smem: tuple[Use, ...] = ()  # bytes that the compiler adds only if they fit: optional layout scratch
+    spare_smem: tuple[Use, ...] = ()  # optional layout scratch: see SPARE_BYTES
     compiler_tmem: tuple[Use, ...] = ()  # columns that the compiler adds
     instruction_registers: int = 0  # registers a thread that the widest MMA instruction needs
     expected_opcodes: tuple[str, ...] = ()  # SASS classes that must be in the compiled kernel

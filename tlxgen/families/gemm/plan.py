@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tlxgen.arch import ARCHS, DTYPES, Arch, Sm100
+from tlxgen.arch import ARCHS, DTYPES, Arch, Sm90, Sm100
 from tlxgen.families import kit
 from tlxgen.plan import Plan, Reason, Rule, Signal, Size, Tile, Use, Work, complete
 from tlxgen.plan.pieces import BOX, UNIT, Piece, narrow, pieces, units, whole_boxes
@@ -300,6 +300,8 @@ def _compiler_smem(spec: GemmSpec, facts: GemmFacts) -> tuple[Use, ...]:
         scratch += [t.largest_bytes * (block if t.strided else VECTOR_SCRATCH) for t in facts.op_tensors if t.shape]
     if facts.ops:
         scratch.append(_rest_bytes(facts))
+    if facts.block_scales and facts.stored_rows.value > Sm90.wgmma_m:  # scales of more rows than one wgmma's
+        scratch.append(facts.stored_rows.value * DTYPES["fp32"].bytes)
     if facts.mma_adds:  # where C's rows begin anywhere, a thread stores other elements than it has added up
         scratch.append(facts.share_elements * facts.c_dtype.bytes)
     captures = Arch.captures_of_few if spec.tasks.specialized else Arch.alignment
