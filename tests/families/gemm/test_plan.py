@@ -263,3 +263,11 @@ def test_a_last_wave_that_is_cut_is_handed_on_by_signals(
     to = "mma" if "schedule.fix_up" in values else "load"  # the last CTA of a tile adds up with its consumers
     assert {(s.by, s.to, s.scope, s.last) for s in plan.signals} <= {("mma", to, "gpu", to == "mma")}
     assert [r.name for r in plan.rings if r.over] == (["rest"] if tail == "helped" else [])
+
+
+@pytest.mark.parametrize(("rows", "scratch"), [(64, 0), (128, 2 * 128 * 4)])
+def test_scales_of_more_rows_than_one_wgmma_has_take_scratch(rows: int, scratch: int) -> None:
+    fp8 = {"problem.a.dtype": "e4m3", "problem.b.dtype": "e4m3", "problem.b.layout": "col", "problem.scaling": "block"}
+    sizes = {"tasks.mma.split": "pingpong", "tile.m": rows, "tile.n": 64, "tile.k": 128, "rings.ab.stages": 6}
+    uses = {use.what: use.amount for use in plan_of(fp8 | sizes).compiler_smem}
+    assert uses["layout conversion"] == scratch
